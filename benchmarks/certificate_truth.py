@@ -36,7 +36,7 @@ def built(s: Hostile, audits: int, *, largest: bool = False) -> tuple[Truth, Lay
         lost_ones = np.rint(ones * np.tile([o0, o1], k))
         lost_zeros = np.rint((size - ones) * np.tile([z0, z1], k))
     if s.noise:
-        table = np.array([[*s.noise, max(s.noise)]] * 2)
+        table = np.tile([*s.noise, max(s.noise)], (2, 2, 1))
         layout = dataclasses.replace(layout, noise=table)
         noise = np.repeat(s.noise, 2)
     if s.unknown:

@@ -9,9 +9,13 @@ text (:mod:`benchmarks.wide_populations`) by
 
     python -m benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv
 
-and the 200 frozen ones on which the promise was found to break (:mod:`benchmarks.hostile_populations`) by
+the 200 frozen ones on which the promise was found to break (:mod:`benchmarks.hostile_populations`) by
 
     python -m benchmarks.promise --hostile --methods default --out results/promise_hostile.csv
+
+and 200 with budgets and pools of several sizes (:mod:`benchmarks.mixed_populations`) by
+
+    python -m benchmarks.promise --mixed --methods default --out results/promise_mixed.csv
 
 Runs that the file has are not run again.
 """
@@ -29,11 +33,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from benchmarks.hostile_populations import hostile_population
+from benchmarks.mixed_populations import mixed_population
 from benchmarks.populations import BATCH, LABELS, POOL_ROWS, TEST_ROWS, TOLERANCE, random_population
 from benchmarks.wide_populations import WIDE
 
 from fairask import FairActiveLearner
 from fairask.metrics import group_gap
+from fairask.oracle import CalibratedFairOracle
 from fairask.oracle.base import decision_probability
 
 METHODS = {
@@ -43,6 +49,8 @@ METHODS = {
     "passive": {"strategy": "passive"},
     "blind": {"blind": True},
     "paper": {"profile": "paper"},
+    "half-price": {"oracle": CalibratedFairOracle(max_price=0.5)},
+    "any-price": {"oracle": CalibratedFairOracle(max_price=0.95)},
 }
 _HEAD = (
     "| runs | above, % | above of feasible, % | infeasible, % | needlessly, % | interval covers, % | "
@@ -52,21 +60,27 @@ COLUMNS = ["population", "kind", "metric", "method", "trial", "accuracy", "gap",
 COLUMNS += ["share", "expected", "low", "high", "seconds"]
 
 
-def one(number, method, trial, hostile=False):
-    """One run; ``number`` is a random population's, or negative: the place in ``WIDE``, counted from -1."""
-    if hostile:
-        population = hostile_population(number)
-    else:
-        population = random_population(number) if number >= 0 else list(WIDE.values())[-1 - number]
-    rng = np.random.default_rng([abs(number), trial, *([1] if number < 0 else [2] if hostile else [])])
-    X, y, groups = population.draw(POOL_ROWS, rng)
+#: By kind of test: the populations by number, and what is beside number and trial in the seed.
+SETS = {
+    "random": (random_population, []),
+    "wide": (lambda number: list(WIDE.values())[-1 - number], [1]),
+    "hostile": (hostile_population, [2]),
+    "mixed": (mixed_population, [3]),
+}
+
+
+def one(number, method, trial, of="random"):
+    """One run on a population of one of the ``SETS``; the numbers of the wide ones count down from -1."""
+    population, seed = SETS[of][0](number), SETS[of][1]
+    rng = np.random.default_rng([abs(number), trial, *seed])
+    X, y, groups = population.draw(getattr(population, "pool_rows", POOL_ROWS), rng)
     fresh, truth, fresh_groups = population.draw(TEST_ROWS, rng)
     start = time.perf_counter()
     learner = FairActiveLearner(
         X, groups, metric=population.metric, tolerance=TOLERANCE, batch_size=BATCH,
         random_state=1000 * trial + abs(number), **METHODS[method],
     )  # fmt: skip
-    for _ in range(LABELS // BATCH):
+    for _ in range(getattr(population, "labels", LABELS) // BATCH):
         query = learner.ask()
         learner.tell(query.indices, y[query.indices])
     model = learner.current_model()
@@ -130,10 +144,11 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--step", type=int, default=1)
-    parser.add_argument("--wide", action="store_true", help="the populations like text")
-    parser.add_argument(
-        "--hostile", action="store_true", help="those on which the promise was found to break"
-    )
+    for of in ("wide", "hostile", "mixed"):
+        parser.add_argument(
+            f"--{of}", dest="of", action="store_const", const=of, help=f"the {of} populations"
+        )
+    parser.set_defaults(of="random")
     parser.add_argument("--methods", nargs="+", default=["default", "paper"], choices=list(METHODS))
     parser.add_argument("--out", type=Path, default=Path("results/promise.csv"))
     arguments = parser.parse_args()
@@ -141,7 +156,7 @@ def main():
     known = list(csv.reader(arguments.out.open())) if arguments.out.exists() else [COLUMNS]
     done = {(int(r[0]), r[3], int(r[4])) for r in known[1:]}
     numbers = range(arguments.first, arguments.first + arguments.count, arguments.step)
-    if arguments.wide:
+    if arguments.of == "wide":
         numbers = [-1 - place for place in range(len(WIDE))]
     with arguments.out.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -151,7 +166,7 @@ def main():
             for number in numbers:
                 for method in arguments.methods:
                     if (number, method, trial) not in done:
-                        row = [str(v) for v in one(number, method, trial, arguments.hostile)]
+                        row = [str(v) for v in one(number, method, trial, arguments.of)]
                         known.append(row)
                         writer.writerow(row)
                         file.flush()

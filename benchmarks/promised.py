@@ -34,6 +34,7 @@ from fairask.experiment.rivals import decider
 from fairask.metrics import group_gap
 from fairask.oracle import CalibratedFairOracle, DistributionFreeFairOracle
 from fairask.oracle.base import decision_probability
+from paper.promised import TITLES, promised_section
 
 BUDGETS = {"drug": 250, "german": 125, "compas": 250, "crime": 550, "bank": 1000, "adult": 700}
 HELD_OUT, HELD_OUT_BUDGET = ("arrests", "hmda", "cps1988", "insurance", "nmes1988"), 250
@@ -42,15 +43,6 @@ RIVALS = {
     "threshold_optimizer": "threshold_optimizer",
     "linear_post": "linear_post",
     "oxonfair": "oxonfair",
-}
-TITLES = {
-    "default": "default",
-    "passive": "default, uniform labels",
-    "distribution_free": "distribution-free",
-    "linear_post": "LinearPost",
-    "oxonfair": "OxonFair",
-    "threshold_optimizer": "ThresholdOptimizer",
-    "plain": "no constraint",
 }
 COLUMNS = ["kind", "table", "method", "trial", "labels", "accuracy", "gap", "feasible", "seconds"]
 
@@ -128,49 +120,6 @@ def trial_of(kind, name, trial, methods) -> Iterator[list[object]]:
         ]
 
 
-def report(rows):
-    """Print a table for each kind of data, and one for each of its tables with five trials or more."""
-    for kind in dict.fromkeys(row["kind"] for row in rows):
-        own = [row for row in rows if row["kind"] == kind]
-        _print(f"{kind}, all", own)
-        for name in () if kind == "populations" else dict.fromkeys(row["table"] for row in own):
-            of_table = [row for row in own if row["table"] == name]
-            if len({row["trial"] for row in of_table}) >= 5:
-                _print(f"{name}, {int(of_table[0]['labels']):,} labels", of_table)
-
-
-def _print(title, rows):
-    print(f"\n{title}:\n")
-    print(
-        "| method | trials | accuracy, % | ahead of the default | silently above, % | infeasible, % | gap |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    by_method = {m: {(r["table"], r["trial"]): r for r in rows if r["method"] == m} for m in TITLES}
-    for method, name in TITLES.items():
-        if found := by_method[method]:
-            print(_line(name, found, by_method["passive"]))
-
-
-def _line(name, found, beside):
-    accuracy, gap, feasible = (
-        np.array([float(r[c]) for r in found.values()]) for c in ("accuracy", "gap", "feasible")
-    )
-    # On the same split and labels as the default, so that tables and splits do not count as noise.
-    ahead = np.array(
-        [float(r["accuracy"]) - float(beside[at]["accuracy"]) for at, r in found.items() if at in beside]
-    )
-    error = 100 * ahead.std(ddof=1) / len(ahead) ** 0.5 if len(ahead) > 1 else np.nan
-    above = (gap > TOLERANCE) & (feasible == 1)
-    return (
-        f"| {name} | {len(found)} | {100 * accuracy.mean():.1f} | {100 * ahead.mean():+.1f} ± {error:.1f} | "
-        f"{_share(above)} | {_share(feasible == 0)} | {gap.mean():.3f} |"
-    )
-
-
-def _share(hits):
-    return f"{100 * hits.mean():.0f} ± {100 * (hits.mean() * (1 - hits.mean()) / len(hits)) ** 0.5:.0f}"
-
-
 def main():
     """Run what the file has not, or print what it has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -204,9 +153,8 @@ def main():
                 todo = [m for m in given.methods if (kind, name, m, trial) not in done]
                 for row in trial_of(kind, name, trial, todo) if todo else ():
                     writer.writerow(row)
-                    rows.append(dict(zip(COLUMNS, map(str, row), strict=True)))
                 file.flush()
-    report(rows)
+    print("\n".join(promised_section(given.out)))
 
 
 if __name__ == "__main__":

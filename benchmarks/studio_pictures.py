@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import os
 import random
 import shutil
@@ -132,14 +133,15 @@ SENTENCES = (
 
 def answer(study: Study, truth: list[str], labels: int) -> None:
     """Two people answer so many rows, or all that there are; models are fitted on the way."""
-    while labels > 0:
-        for who in ("ada", "bob"):
-            rows = study.ask(min(25, labels), who)
-            study.tell(
-                rows, [truth[row] for row in rows], who, notes=["looks wrong", *[""] * len(rows)][: len(rows)]
-            )
-            labels = labels - len(rows) if rows else 0
-        study.refit(force=True)
+    for who in itertools.cycle(("ada", "bob")):
+        rows = study.ask(min(25, labels), who) if labels > 0 else []
+        if not rows:
+            return
+        notes = ["looks wrong", *[""] * len(rows)][: len(rows)]
+        study.tell(rows, [truth[row] for row in rows], who, notes=notes)
+        labels -= len(rows)
+        if study.state().audit is None:
+            study.refit(force=True)
 
 
 def loans(folder: Path, labels: int) -> Study:
@@ -237,9 +239,9 @@ def comments(folder: Path, kind: str) -> Study:
         budget=60,
         random_state=0,
     )
-    (folder / "images").mkdir(exist_ok=True)
+    (folder / "media").mkdir(exist_ok=True)
     for name in values if made else []:
-        (folder / "images" / name).write_bytes(made(int(name[:-4])))
+        (folder / "media" / name).write_bytes(made(int(name[:-4])))
     study.draw(20)
     return study
 

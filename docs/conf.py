@@ -39,9 +39,9 @@ extensions = [
 exclude_patterns = [
     "_build",
     "_templates",
-    "gallery/*.ipynb",
-    "gallery/*.py",
-    "gallery/*.md5",
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+    "gallery/**/*.md5",
     "**/GALLERY_HEADER.rst",
 ]
 templates_path = ["_templates"]
@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_" + NEEDS_TORCH,
     "within_subsection_order": FileNameSortKey,
+    "nested_sections": False,
     "doc_module": ("fairask", "fairask_studio"),
     "reference_url": {"fairask": None, "fairask_studio": None},
     "backreferences_dir": "api/backreferences",
@@ -117,14 +118,14 @@ html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "show_prev_next": False,
+    "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "results": [], "start/index": ["sidebar-nav-bs"]}
+html_sidebars = {"index": []}
 html_context = {"default_mode": "auto"}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -12,6 +12,7 @@ from paper.methods import METHODS
 from paper.misses import misses_section
 from paper.populations import POPULATIONS
 from paper.problems import Setup, get_setup
+from paper.promised import promised_section
 from paper.reading import SHARES, Check, fare_checks, passive_checks, past_checks, read_claims
 from paper.render import body, fold
 from paper.reported import CITATION
@@ -61,7 +62,7 @@ def write_pages(results: Results, docs: Path, folder: Path, populations: Results
         "default": (
             "The default against what you would use instead",
             "Every rival at the full budget and at half, the same model with passive sampling, blind models.",
-            lambda: _default(results, setup),
+            lambda: [*_default(results, setup), *_promised(folder / "promised.csv")],
         ),
         "unseen": (
             "Tables and populations that played no part",
@@ -127,6 +128,10 @@ def _default(results: Results, setup: Setup) -> list[str]:
         *fold("All methods at the full budget", [METHODS_NOTE, "", *methods_table(results, setup, six)]),
         *beyond_section(results, setup),
     ]
+
+
+def _promised(file: Path) -> list[str]:
+    return ["## Thresholds with and without a promise\n", *lines] if (lines := promised_section(file)) else []
 
 
 def _unseen(heldout: Path, results: Results) -> list[str]:

@@ -32,8 +32,8 @@ MODELS: dict[str, Callable[[], ClassifierMixin | None]] = {
     ),
 }
 
-_LATER = ("risk_weights", "calibrated", "blind", "metric_param", "constraint", "promise", "rounds")
-_NO_SETTINGS = ("name", "label", "profile", "paper", "family")
+_LATER = ("risk_weights", "calibrated", "blind", "metric_param", "constraint", "rounds")
+_NO_SETTINGS = ("promise", "name", "label", "profile", "paper", "family")
 
 
 @dataclass(frozen=True)

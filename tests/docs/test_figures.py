@@ -26,8 +26,9 @@ def run(command, cwd):
     done = subprocess.run(
         [*head[program], *rest], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )
-    # An audit that awaits labels ends with 3: it has certified nothing yet.
-    assert done.returncode == (3 if "\nThen: fairask audit" in done.stdout else 0), done.stderr
+    # An audit that awaits labels ends with 3: it has certified nothing yet; the doctor with 1: blocked.
+    awaited, blocked = "\nThen: fairask audit" in done.stdout, "  blocked  " in done.stdout
+    assert done.returncode == (3 if awaited else int(blocked)), done.stderr
     return done.stdout
 
 
@@ -64,6 +65,13 @@ def test_the_page_on_certificates_shows_what_its_commands_print(tmp_path, monkey
     for command, shown in found:
         text = run(command, ROOT if command.startswith("python") else tmp_path)
         assert lines(text) == lines(shown), command
+
+
+def test_the_page_on_what_a_table_allows_shows_what_its_command_prints(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(blocks(DOCS / "guides" / "doctor.md")[0], "doctor.md", "exec"), {})
+    ((command, shown),) = printed("guides/doctor.md")
+    assert lines(run(command, tmp_path)) == lines(shown)
 
 
 #: Commands that print what their file of results has, the page that shows it, and how many lines (None: all).

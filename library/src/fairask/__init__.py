@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
     from fairask.pools import open_pool
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Audit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, Self, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -22,8 +23,16 @@ class Classifier(Protocol):
         """Fit on labelled rows."""
         ...
 
-    def predict(self, X: Matrix) -> NDArray[Any]:
+    def predict(self, X: Matrix) -> NDArray[np.generic]:
         """Predict classes."""
+        ...
+
+
+class ProbabilityClassifier(Classifier, Protocol):
+    """One that also estimates the probability of each class."""
+
+    def predict_proba(self, X: Matrix) -> NDArray[np.float64]:
+        """Estimate the probability of 0 and of 1, by row."""
         ...
 
 
@@ -31,7 +40,7 @@ class Classifier(Protocol):
 class HasBare(Protocol):
     """A classifier that can leave out what its predictions do not need, to be written to a file."""
 
-    def bare(self) -> Any:
+    def bare(self) -> ProbabilityClassifier:
         """Return the same classifier with nothing but what predictions need."""
         ...
 

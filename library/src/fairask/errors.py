@@ -126,7 +126,11 @@ def suggest(given: object, known: Iterable[str]) -> str:
     --------
     >>> suggest("gender", ["sex", "genre"])
     "did you mean 'genre'?"
+    >>> suggest("rate", ["Rate", "race"])
+    "did you mean 'Rate'?"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
+    near = [name for name in names if name.casefold() == str(given).casefold()] or difflib.get_close_matches(
+        str(given), names, n=1, cutoff=0.5
+    )
     return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"

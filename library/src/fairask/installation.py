@@ -31,12 +31,15 @@ PURPOSES = {
 _SQLITE = (3, 51, 3)
 
 
+State = Literal["ok", "warn", "missing", "blocked"]
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One line of the examination: ``warn`` and ``missing`` carry a remedy."""
+    """One line of an examination; what is not ``ok`` carries a remedy where there is one."""
 
     what: str
-    state: Literal["ok", "warn", "missing"]
+    state: State
     found: str
     remedy: str = ""
 

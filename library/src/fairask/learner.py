@@ -35,7 +35,13 @@ from fairask.errors import ColumnWarning, FairaskWarning, SampleWarning, UserErr
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix, Metric, check_metric, encode_groups
-from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle, Labelled
+from fairask.oracle import (
+    CalibratedFairOracle,
+    DistributionFreeFairOracle,
+    EmpiricalFairOracle,
+    FairOracle,
+    Labelled,
+)
 from fairask.oracle.base import FairFit, PoolSample, Seed, drawn_seed
 from fairask.pools import Pool
 from fairask.pools.sample import SAMPLE
@@ -56,6 +62,9 @@ Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.
 Estimator = Classifier | Literal["linear"] | None
 PROFILES: tuple[Profile, ...] = get_args(Profile)
+#: What the probability stands on with which a feasible model is within the tolerance.
+Promise = Literal["prior", "distribution-free"]
+PROMISES: tuple[Promise, ...] = get_args(Promise)
 #: Margins by name.
 MARGINS = ("auto", "evidence", "sqrt_n")
 #: FARE's settings beside an oracle that estimates its own errors; beside the paper's, Algorithm 1's.
@@ -99,6 +108,7 @@ class LearnerConfig:
     metric: Metric = "tprp"
     tolerance: float = 0.1
     profile: Profile = "calibrated"
+    promise: Promise = "prior"
     margin: str | float | None = "auto"
     level: float | None = None
     blind: bool = False
@@ -115,15 +125,31 @@ class LearnerConfig:
     def __post_init__(self) -> None:
         check_metric(self.metric)
         check_choice(self.profile, "profile", PROFILES)
+        check_choice(self.promise, "promise", PROMISES)
         make_strategy(self.strategy, **(self.strategy_params or {}))
         check_choice(self.fairness_weights, "fairness_weights", WEIGHTS)
         if self.risk_weights is not None:
             check_choice(self.risk_weights, "risk_weights", WEIGHTS)
         if self.profile == "paper":
-            given = {"blind": self.blind, "level": self.level is not None, "randomized": self.randomized}
+            given = {
+                "blind": self.blind,
+                "level": self.level is not None,
+                "promise": self.promise != "prior",
+                "randomized": self.randomized,
+            }
             for name in (name for name, value in given.items() if value):
                 always = ", which always mixes" if name == "randomized" else ""
                 raise ValueError(f"{name} is a setting of profile='calibrated', not of 'paper'{always}")
+        if self.promise == "distribution-free":
+            uniform = not isinstance(self.strategy, str) or self.strategy == "passive"
+            if not uniform or self.blind or self.randomized:
+                raise UserError(
+                    "promise='distribution-free' needs uniform labels, a threshold for each group, and one "
+                    f"answer per row; given: strategy={self.strategy!r}, blind={self.blind}, "
+                    f"randomized={self.randomized}",
+                    "give strategy='passive' and leave out blind and randomized; on the command line: "
+                    "--strategy passive --use-protected",
+                )
         if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
             raise ValueError(
                 f"classes={self.classes!r} must be two different labels, the positive one second"
@@ -194,6 +220,7 @@ class LearnerConfig:
     def _template(self, oracle: FairOracle | None, estimator: Estimator) -> FairOracle:
         if oracle is not None:
             given = {
+                "promise": None if self.promise == "prior" else self.promise,
                 "estimator": estimator,
                 "level": self.level,
                 "blind": self.blind or None,
@@ -211,7 +238,11 @@ class LearnerConfig:
             return EmpiricalFairOracle(
                 None if isinstance(estimator, str) else estimator, shift_threshold=False
             )
-        template = CalibratedFairOracle(estimator, blind=self.blind, randomized=self.randomized)
+        template = (
+            CalibratedFairOracle(estimator, blind=self.blind, randomized=self.randomized)
+            if self.promise == "prior"
+            else DistributionFreeFairOracle(estimator)
+        )
         template.level = template.level if self.level is None else self.level
         return template
 
@@ -250,6 +281,10 @@ class FairActiveLearner:
         probabilities, a margin from evidence, unweighted risk, and FARE with bootstrap perturbations and
         an adaptive share. "paper": Algorithm 1 with the paper's oracle and margin, but for the details that
         docs/strategies/fare.md lists.
+    promise : {"prior", "distribution-free"}
+        What the probability stands on with which a feasible model of the calibrated profile is within the
+        tolerance: curves of labels given scores and a prior on them, or ranks of labelled rows that do not
+        train, which hold for any distribution and need ``strategy="passive"`` and more labels.
     margin : {"auto", "evidence", "sqrt_n"}, float or None
         What the tolerance is reduced by: "evidence" is the oracle's own margin, "sqrt_n" the paper's
         ``1 / sqrt(labels)``. "auto" is "evidence" if the oracle has a margin of its own, else "sqrt_n".
@@ -316,6 +351,7 @@ class FairActiveLearner:
         metric: Metric = "tprp",
         tolerance: float = 0.1,
         profile: Profile = "calibrated",
+        promise: Promise = "prior",
         margin: str | float | None = "auto",
         level: float | None = None,
         blind: bool = False,
@@ -336,6 +372,7 @@ class FairActiveLearner:
             metric=metric,
             tolerance=tolerance,
             profile=profile,
+            promise=promise,
             margin=margin,
             level=level,
             blind=blind,
@@ -436,14 +473,22 @@ class FairActiveLearner:
 
     # -- telling --------------------------------------------------------------------------------
 
-    def tell(self, indices: ArrayLike, labels: ArrayLike) -> None:
+    def tell(
+        self, indices: ArrayLike, labels: ArrayLike, confidence: float | ArrayLike | None = None
+    ) -> None:
         """Give labels of rows that were asked for, all or some, in any order.
 
-        Raises and changes nothing when a row was not asked for, is told twice, or a label is not one
-        of ``classes``.
+        ``confidence`` is the probability that each label is right, from :meth:`fairask.people.People.weights`
+        for example; fits weigh the row by it. Raises and changes nothing when a row was not asked for, is
+        told twice, or a label is not one of ``classes``.
         """
         rows, codes = self._checked(indices, labels)
-        self._close(self.state.log.label(rows, codes))
+        sure = None
+        if confidence is not None:
+            sure = np.broadcast_to(np.asarray(confidence, dtype=np.float64), len(rows)).tolist()
+            for row, chance in zip(rows, sure, strict=True):
+                check_number(chance, f"confidence of row {row}", 0.0, 1.0)
+        self._close(self.state.log.label(rows, codes, sure))
 
     def correct(self, index: int, label: object) -> None:
         """Replace the label of a labelled row."""
@@ -493,12 +538,13 @@ class FairActiveLearner:
         """The labelled rows, in draw order."""
         log = self.state.log
         indices, labels, _, _ = log.arrays()
+        sure = log.confidence()
         return Labelled(
             X=self.pool.take(indices),
             y=labels,
             groups=self.pool.groups_of(indices),
-            risk_weights=log.weights(self.risk_weights),
-            fairness_weights=log.weights(self.fairness_weights),
+            risk_weights=log.weights(self.risk_weights) * sure,
+            fairness_weights=log.weights(self.fairness_weights) * sure,
             indices=indices,
             group_values=self.groups_,
             classes=self.classes,
@@ -868,7 +914,9 @@ class FairActiveLearner:
                 X = np.load(inside["X.npy"], allow_pickle=False)
             columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
             groups = None if codes is None else [_hashable(state["groups"][code]) for code in codes]
-            settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
+            written = {**state["settings"], "classes": tuple(state["settings"]["classes"])}
+            LearnerConfig(**{n: v for n, v in written.items() if v is not None and n != "estimator"})
+            settings = {**written, **objects}
         if X is None:
             raise ValueError("X is not in the file (it was no matrix of numbers): pass it, load(path, X=...)")
         if codes is None and not isinstance(X, Pool):

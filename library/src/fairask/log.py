@@ -53,6 +53,7 @@ class DrawnRow:
     pool_size: int
     state: str = ASKED
     label: int | None = None
+    confidence: float = 1.0  #: the probability that the label is right; it weighs the row in fits
 
 
 @dataclass
@@ -86,11 +87,13 @@ class DrawLog:
         """Rows asked for and not answered yet."""
         return [e.index for e in self.entries if e.state == ASKED and batch in (None, e.batch)]
 
-    def label(self, rows: Sequence[int], labels: Sequence[int]) -> set[int]:
+    def label(
+        self, rows: Sequence[int], labels: Sequence[int], confidence: Sequence[float] | None = None
+    ) -> set[int]:
         """Label rows that were asked for; return their batches. All or none are labelled."""
-        entries = [self._in_state(row, ASKED) for row in rows]
-        for entry, label in zip(entries, labels, strict=True):
-            entry.state, entry.label = LABELLED, label
+        entries, sure = [self._in_state(row, ASKED) for row in rows], confidence or [1.0] * len(rows)
+        for entry, label, chance in zip(entries, labels, sure, strict=True):
+            entry.state, entry.label, entry.confidence = LABELLED, label, chance
         self.version += 1
         return {entry.batch for entry in entries}
 
@@ -103,7 +106,8 @@ class DrawLog:
 
     def correct(self, row: int, label: int) -> None:
         """Replace the label of a labelled row."""
-        self._in_state(row, LABELLED).label = label
+        entry = self._in_state(row, LABELLED)
+        entry.label, entry.confidence = label, 1.0
         self.version += 1
 
     def _in_state(self, row: int, state: str) -> DrawnRow:
@@ -130,6 +134,10 @@ class DrawLog:
         _, _, propensities, sizes = self.arrays()
         skipped = sum(e.state == SKIPPED for e in self.entries)
         return importance_weights(kind, propensities, sizes, self.n_pool - skipped)
+
+    def confidence(self) -> Float:
+        """The probability that each label is right, as it was told."""
+        return np.array([e.confidence for e in self.labelled()], dtype=np.float64)
 
     def to_list(self) -> list[dict[str, Any]]:
         """Plain values for JSON; a missing propensity is null."""
@@ -177,7 +185,7 @@ class LearnerState:
         """Return a state that shares nothing with this one."""
         # Written out: dataclasses.replace takes ten times as long, and logs have 100,000 rows.
         entries = [
-            DrawnRow(e.index, e.batch, e.propensity, e.component, e.pool_size, e.state, e.label)
+            DrawnRow(e.index, e.batch, e.propensity, e.component, e.pool_size, e.state, e.label, e.confidence)
             for e in self.log.entries
         ]
         log = replace(self.log, entries=entries, position={**self.log.position})

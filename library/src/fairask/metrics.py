@@ -196,7 +196,7 @@ def group_rates(
     groups: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: object = None,
 ) -> GroupRates:
     """Weighted rates of predicting 1 by group.
 
@@ -250,7 +250,7 @@ def group_gap(
     metric: Metric = "tprp",
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: object = None,
 ) -> float:
     """Largest pairwise difference between groups in the rates of ``metric``.
 
@@ -272,11 +272,11 @@ def group_gap(
 class _FairModel(Protocol):
     """What a scorer asks of a fair model."""
 
-    classes_: Any
+    classes_: NDArray[np.generic]
 
     def predict_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Float: ...
 
-    def groups_in(self, X: Matrix) -> NDArray[Any]: ...
+    def groups_in(self, X: Matrix) -> NDArray[np.generic]: ...
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,7 @@ def test_an_unexpected_failure_is_code_1_without_a_traceback(
     def fail(*args: Any, **options: Any) -> None:
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr("fairask.experiment.table.read_noted", fail)
+    monkeypatch.setattr("fairask.pools.source.read_noted", fail)
     result = fairask("simulate", table, *COLUMNS)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0] == "error: RuntimeError: out of luck"

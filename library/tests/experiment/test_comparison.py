@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from fairask.cli._screen import PullProgress
-from fairask.cli._trials import watch
+from fairask.cli._screen import PullProgress, progress
 from fairask.datasets import load
 from fairask.experiment import LabelledTable, Method, Task, compare
 from fairask.experiment.loop import Run, run_trial
@@ -106,23 +104,19 @@ def test_the_recorder_changes_nothing(table: LabelledTable) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_board_follows_the_runs_in_every_process(table: LabelledTable, tmp_path: Path, jobs: int) -> None:
-    board = np.memmap(tmp_path / "board", np.float64, "w+", shape=(2, 2, 3))
-    runs = {(r.method, r.trial): r for r in compare(table, TWO, TASK, 2, jobs=jobs, board=board).runs}
-    for m, method in enumerate(TWO):
-        for trial in range(2):
-            run = runs[method.name, trial]
-            assert board[m, trial].tolist() == [run.labels[-1], run.accuracy[-1], run.gap[-1]]
-
-
-def test_a_terminal_shows_a_live_table_and_the_same_results(table: LabelledTable) -> None:
+def test_a_terminal_shows_each_run_that_is_done(table: LabelledTable, jobs: int) -> None:
     out = io.StringIO()
     screen = Console(file=out, force_terminal=True, width=120, color_system=None)
-    seen = watch(table, TWO, TASK, 1, 1, screen)
-    for words in ("labels spent", "time left", "80 of 80", "120 of 120"):
-        assert words in out.getvalue()
-    quiet = watch(table, TWO, TASK, 1, 1, None)
-    assert [r.accuracy.tolist() for r in seen.runs] == [r.accuracy.tolist() for r in quiet.runs]
+    with progress(screen, 4) as advance:
+        seen = compare(table, TWO, TASK, 2, jobs=jobs, on_done=advance)
+    assert "4 runs done" in out.getvalue()
+    assert sorted((run.method, run.trial) for run in seen.runs) == [
+        (method, trial) for method in ("fare", "passive") for trial in range(2)
+    ]
+    out.truncate(0)
+    with progress(screen, 4, shown=False) as advance:
+        advance()
+    assert not out.getvalue().strip("\0")
 
 
 def test_the_baseline_is_always_compared() -> None:

@@ -60,6 +60,8 @@ def test_an_infeasible_tolerance_names_what_is_reached_and_the_labels_needed() -
     assert "within 0.1 with probability 0.95" in words
     assert "the gap of this one is within 0.45. About 800 to 1,600 labels are needed." in words
     assert "within 0.45; that costs 2.5 points" in said(INFEASIBLE | {"safety_cost": 0.025})
+    assert said(INFEASIBLE | {"cost_of_safe": 0.042}).endswith("gap within 0.1 costs 4.2 points of accuracy.")
+    assert said(INFEASIBLE | {"cost_of_safe": float("nan")}) == words
 
 
 @pytest.mark.parametrize(("rows", "beyond"), [(600, True), (900, False), (None, False)])

@@ -5,7 +5,8 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from fairask import FairActiveLearner, simulate
-from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
+from fairask.errors import UserError
+from fairask.oracle import CalibratedFairOracle, DistributionFreeFairOracle, EmpiricalFairOracle
 from fairask.strategies import Fare
 from paper import get_method
 
@@ -52,6 +53,31 @@ def test_logistic_regression_is_had_by_name_and_kept_by_a_file(tmp_path):
     np.testing.assert_array_equal(p, q)
     with pytest.raises(ValueError, match="estimator='forest' must be a classifier, 'linear' or None"):
         made(estimator="forest")
+
+
+def test_a_promise_for_any_distribution_is_had_by_name_and_kept_by_a_file(tmp_path):
+    X, groups, y = rows(2000)
+    learner = FairActiveLearner(
+        X, groups, promise="distribution-free", strategy="passive", batch_size=800, random_state=0
+    )
+    simulate(learner, y, 1600)
+    model = learner.current_model()
+    assert isinstance(model, DistributionFreeFairOracle)
+    assert model.feasible_
+    assert model.gap_interval_[1] <= 0.1
+    learner.save(tmp_path / "kept")
+    again = FairActiveLearner.load(tmp_path / "kept")
+    assert again.config.promise == "distribution-free"
+    assert again.current_model().ranks_ == model.ranks_
+
+
+@pytest.mark.parametrize("settings", [{}, {"blind": True}, {"randomized": True}, {"strategy": "uncertainty"}])
+def test_a_promise_for_any_distribution_says_at_once_what_it_needs(settings):
+    with pytest.raises(UserError, match=r"needs uniform labels.*give strategy='passive'") as refused:
+        made(**{"promise": "distribution-free", "strategy": "passive" if settings else "fare"} | settings)
+    assert "--strategy passive --use-protected" in refused.value.remedy
+    with pytest.raises(ValueError, match="promise is a setting of profile='calibrated'"):
+        made(promise="distribution-free", strategy="passive", profile="paper")
 
 
 def test_what_is_given_wins_over_the_profile():

@@ -91,7 +91,8 @@ def test_no_decision_is_made_by_lot_unless_it_is_asked_for(blind):
     assert set(p) == {0.0, 1.0}
     assert certain.by_lot_ == 0.0
     mixed, p = fitted(randomized=True)
-    assert mixed.by_lot_ == np.mean((p > 0) & (p < 1)) > 0.0
+    # Shares of a mixture add up to 1 but for rounding, which differs between processors.
+    assert mixed.by_lot_ == np.mean((p > 1e-9) & (p < 1 - 1e-9)) > 0.0
 
 
 def test_the_aware_rule_says_that_it_needs_the_group():

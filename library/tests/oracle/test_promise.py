@@ -96,12 +96,17 @@ def test_where_no_thresholds_are_safe_the_constant_answer_takes_its_share_or_the
         assert chosen.upper > 0.02
 
 
-def test_a_price_above_a_fifth_of_the_worth_is_called_infeasible() -> None:
+def test_a_price_above_the_largest_is_called_infeasible_and_can_be_paid() -> None:
     chosen = choose_thresholds(tables(100, (2.0, 0.5)), 0.1, 0.99)
     worth = chosen.error_constant - chosen.error_unsafe
     assert not chosen.feasible
     assert chosen.upper > 0.1
-    assert chosen.error_constant - chosen.error >= 0.8 * worth - 1e-9
+    assert chosen.error_constant - chosen.error >= 0.7 * worth - 1e-9
+    assert chosen.cost_of_safe > 0.3 * worth
+    paid = choose_thresholds(tables(100, (2.0, 0.5)), 0.1, 0.99, randomized=False, max_price=0.99)
+    assert paid.feasible
+    assert paid.upper <= 0.1
+    assert paid.error - paid.error_unsafe == pytest.approx(chosen.cost_of_safe, abs=0.01)
 
 
 def test_without_randomisation_there_is_no_mixture() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from fairask.errors import TableError
 from fairask.tables import fit_encoder, read_table
+from fairask.tables.cells import as_numbers
 from fairask.tables.formats import read_noted
 
 DAY = datetime.date(2024, 4, 3)
@@ -36,6 +37,8 @@ def column(tmp_path: Path, cells: list[str], delimiter: str = ",") -> tuple[list
         (["12%", "7.5 %"], [12.0, 7.5], "without the sign beside them: 'x' (%)"),
         (["$1,200.50", "-$3"], [1200.5, -3.0], "without the sign beside them: 'x' ($)"),
         (["44654 €", "EUR 7"], None, ""),  # two signs are no common scale
+        (["(5", "7"], None, ""),
+        (["1,3", "2,4,1", "5"], None, ""),  # lists of choices
         (["5", "-", "Unknown"], [5, None, None], ""),
         (["02134", "10001"], ["02134", "10001"], ""),  # codes
         (["0", "10"], [0, 10], ""),
@@ -60,6 +63,19 @@ def test_cells_are_read_as_they_are_meant(
 
 def test_a_decimal_point_beside_a_sign_is_read_where_semicolons_separate(tmp_path: Path) -> None:
     assert column(tmp_path, ["12.5 %", "1 %"], ";")[0] == [12.5, 1.0]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_thousands_with_a_point_are_no_decimals_where_another_column_has_a_decimal_comma(
+    delimiter: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "t.csv"
+    rows = ['950,"4,5"', '1.234,"5,5"', '2.000,"7,25"']
+    file.write_text("\n".join(["paid,rate", *rows]).replace('",', '";').replace(',"', f'{delimiter}"')
+                    .replace("paid,", f"paid{delimiter}"))  # fmt: skip
+    assert read_noted(file)[0].to_pydict() == {"paid": [950, 1234, 2000], "rate": [4.5, 5.5, 7.25]}
+    file.write_text(f"paid{delimiter}rate\n1.234{delimiter}2\n1.5{delimiter}3\n")
+    assert read_noted(file)[0].column("paid").to_pylist() == [1.234, 1.5]
 
 
 def test_a_few_words_among_many_numbers_count_as_missing_and_are_named(tmp_path: Path) -> None:
@@ -155,6 +171,12 @@ def test_dates_that_could_be_two_days_stay_text_and_are_named(tmp_path: Path) ->
     assert values[0] == "03/04/2024"
     assert "cannot be told apart" in notes[0]
     assert "'when'" in notes[0]
+
+
+def test_days_that_are_too_far_away_to_count_exactly_are_numbers_all_the_same() -> None:
+    far = pa.array([0, -2474134013238206464], pa.int64())
+    for kind in (pa.timestamp("us"), pa.duration("us")):
+        assert as_numbers(far.cast(kind)).tolist() == [0.0, -2474134013238206464 / 86_400e6]
 
 
 @pytest.mark.parametrize("cells", [("31.02.2024",), ("31.12.2023", "soon"), ("13/13/2024",), ("1.2.3",)])

@@ -39,56 +39,59 @@ FEATURES = [
 ]
 
 
-def csv(folder: Path) -> Path:
-    pl.DataFrame(CELLS).write_csv(folder / "t.csv")
+Cells = dict[str, list[Any]]
+
+
+def csv(folder: Path, cells: Cells) -> Path:
+    pl.DataFrame(cells).write_csv(folder / "t.csv")
     return folder / "t.csv"
 
 
-def parquet(folder: Path) -> Path:
-    pq.write_table(pa.table(CELLS), folder / "t.parquet", row_group_size=13)
+def parquet(folder: Path, cells: Cells) -> Path:
+    pq.write_table(pa.table(cells), folder / "t.parquet", row_group_size=13)
     return folder / "t.parquet"
 
 
-def workbook(folder: Path) -> Path:
+def workbook(folder: Path, cells: Cells) -> Path:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    for row in (list(CELLS), *zip(*CELLS.values(), strict=True)):
+    for row in (list(cells), *zip(*cells.values(), strict=True)):
         book.active.append(list(row))
     book.save(folder / "t.xlsx")
     return folder / "t.xlsx"
 
 
-def lines(folder: Path) -> Path:
-    (folder / "t.jsonl").write_text("\n".join(map(json.dumps, pa.table(CELLS).to_pylist())), "utf-8")
+def lines(folder: Path, cells: Cells) -> Path:
+    (folder / "t.jsonl").write_text("\n".join(map(json.dumps, pa.table(cells).to_pylist())), "utf-8")
     return folder / "t.jsonl"
 
 
-def database(folder: Path) -> Path:
+def database(folder: Path, cells: Cells) -> Path:
     with sqlite3.connect(folder / "t.db") as connection:
-        connection.execute(f"CREATE TABLE t ({', '.join(CELLS)})")
-        marks = ", ".join("?" * len(CELLS))
-        connection.executemany(f"INSERT INTO t VALUES ({marks})", zip(*CELLS.values(), strict=True))
+        connection.execute(f"CREATE TABLE t ({', '.join(cells)})")
+        marks = ", ".join("?" * len(cells))
+        connection.executemany(f"INSERT INTO t VALUES ({marks})", zip(*cells.values(), strict=True))
     connection.close()
     return folder / "t.db"
 
 
-CONTAINERS: dict[str, Callable[[Path], Any]] = {
+CONTAINERS: dict[str, Callable[[Path, Cells], Any]] = {
     "csv": csv,
     "parquet": parquet,
     "workbook": workbook,
     "json": lines,
     "sqlite": database,
-    "mapping": lambda folder: CELLS,
-    "pyarrow": lambda folder: pa.table(CELLS),
-    "pandas": lambda folder: pd.DataFrame(CELLS),
-    "pandas of pyarrow": lambda folder: pd.DataFrame(CELLS).convert_dtypes(dtype_backend="pyarrow"),
-    "polars": lambda folder: pl.DataFrame(CELLS),
+    "mapping": lambda folder, cells: cells,
+    "pyarrow": lambda folder, cells: pa.table(cells),
+    "pandas": lambda folder, cells: pd.DataFrame(cells),
+    "pandas of pyarrow": lambda folder, cells: pd.DataFrame(cells).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": lambda folder, cells: pl.DataFrame(cells),
 }
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    table = read_table(csv(tmp_path_factory.mktemp("csv")))
+    table = read_table(csv(tmp_path_factory.mktemp("csv"), CELLS))
     encoder = fit_encoder(table)
     assert encoder.feature_names_out == FEATURES
     return encoder.transform(table)
@@ -98,15 +101,36 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_cells_give_the_same_features_in_every_container(
     container: str, expected: Any, tmp_path: Path
 ) -> None:
-    table = read_table(CONTAINERS[container](tmp_path))
+    table = read_table(CONTAINERS[container](tmp_path, CELLS))
     encoder = fit_encoder(table)
     assert encoder.feature_names_out == FEATURES
     np.testing.assert_array_equal(encoder.transform(table), expected)
 
 
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_decimal_comma_in_one_column_says_how_the_others_are_written(
+    container: str, tmp_path: Path
+) -> None:
+    numbers = [(37 * i % 90 + 5) / 10 for i in range(N)]
+    paid = [950, *(1000 + 6 * i for i in range(1, N))]
+    cells: Cells = {
+        "rate": [f"{value:.1f} %".replace(".", ",") for value in numbers],
+        "paid": [f"{value:,}".replace(",", ".") for value in paid],
+    }
+    table = read_table(CONTAINERS[container](tmp_path, cells))
+    assert table.to_pydict() == {"rate": numbers, "paid": paid}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_numbers_in_brackets_are_negative(container: str, tmp_path: Path) -> None:
+    balance = [f"(${i:,})" if i % 9 == 0 else f"$ {i:,}" for i in range(1, N + 1)]
+    table = read_table(CONTAINERS[container](tmp_path, {"balance": balance, "town": CELLS["town"]}))
+    assert table.column("balance").to_pylist() == [-i if i % 9 == 0 else i for i in range(1, N + 1)]
+
+
 @pytest.mark.parametrize("container", ["pyarrow", "pandas", "polars"])
 def test_a_frame_that_nobody_has_read_before_gives_them_too(container: str, expected: Any) -> None:
-    frame = CONTAINERS[container](Path())
+    frame = CONTAINERS[container](Path(), CELLS)
     learner = FairActiveLearner(frame, ["f", "m"] * (N // 2))
     np.testing.assert_allclose(learner.pool.X, expected, atol=2e-6)
 

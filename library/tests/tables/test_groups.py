@@ -123,15 +123,22 @@ def test_rows_of_unknown_group_train_and_are_reported(tmp_path: Path) -> None:
     found = prepare(table, label="y", protected="sex", use_protected=False)
     assert found.X.shape[0] == N
     assert (found.groups == UNKNOWN).sum() == 120
-    assert "30.0 % of rows have no value in 'sex': they are kept, as the group" in " ".join(found.notes)
+    assert "(30.0 %) have no known value in 'sex' and are the group" in " ".join(found.notes)
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=70)
     audited = open_audit_table(str(path), predictions="said", protected="sex")
     assert audited.group_rows[UNKNOWN] == 120
-    assert any("30.0 % of rows" in note for note in audited.notes)
+    assert any("(30.0 %) have no known value in 'sex'" in note for note in audited.notes)
 
 
 @pytest.mark.slow
+def test_words_for_not_known_and_empty_cells_are_one_group() -> None:
+    sex = [("f", "m", None, "Unknown", " n/a")[i % 5] for i in range(N)]
+    found = prepare(PEOPLE.set_column(1, "sex", pa.array(sex)), label="y", protected="sex")
+    assert sorted(set(found.groups)) == [UNKNOWN, "f", "m"]
+    assert len([note for note in found.notes if "(unknown)" in note]) == 1
+
+
 def test_certificates_hold_with_30_percent_of_groups_missing_at_random_and_say_what_they_assume() -> None:
 
     rng, wrong, audits = np.random.default_rng(1), 0, 200

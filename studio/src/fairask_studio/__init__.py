@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fairask_studio.model import TableModel, load_model
     from fairask_studio.study import Study
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Study",

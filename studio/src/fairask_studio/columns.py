@@ -1,6 +1,6 @@
 """The columns of a pool: what each is for, and how it is shown on a card.
 
-A column is shown as a number, a date, a short or a long text, a link, an image, or Markdown.
+A column is shown as a number, a date, a short or a long text, a link, an image, a recording, or Markdown.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from fairask.tables.text import WORDS_OF_TEXT, count_words
 from fairask_studio.events import Document
 
 #: How a column can be shown; "none" hides it from annotators, and a model still learns from it.
-DISPLAYS = ("number", "date", "text", "long", "link", "image", "markdown", "none")
+DISPLAYS = ("number", "date", "text", "long", "link", "image", "audio", "markdown", "none")
 #: Rows that are looked at, and texts of more characters that are long whatever their words.
 _ROWS, _LONG = 500, 200
 _ADDRESS = re.compile(r"https?://\S+")
 _IMAGE = re.compile(r"[^\s?#<>\"]+\.(png|jpe?g|gif|webp)(\?\S*)?", re.IGNORECASE)
+_AUDIO = re.compile(r"[^\s?#<>\"]+\.(wav|mp3|ogg|oga|opus|m4a|flac)(\?\S*)?", re.IGNORECASE)
+#: What only annotators see or hear: to a model it is the name of a file.
+MEDIA = ("image", "audio")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 _MARKS = re.compile(r"^(#{1,6} |[-*] |\d+\. |> |```)|\*\*\S[^*]*\*\*|\]\(https?://", re.MULTILINE)
 
@@ -88,6 +91,7 @@ def column_infos(
 
 #: Why a column is not learned from, by its role.
 _WHY = {"protected": "it names the group", "hidden": "left out", "shown": "it tells nothing of another row"}
+_UNSEEN = {"image": "a model does not see images", "audio": "a model does not hear recordings"}
 
 
 def learned_columns(
@@ -109,9 +113,8 @@ def learned_columns(
         if column.role == "feature":
             learned.append(title)
         else:
-            image = column.role == "shown" and column.display == "image"
-            why = left_out.get(column.name) or ("a model does not see images" if image else _WHY[column.role])
-            others.append((title, why))
+            media = _UNSEEN.get(column.display) if column.role == "shown" else None
+            others.append((title, left_out.get(column.name) or media or _WHY[column.role]))
     return learned, others
 
 
@@ -122,6 +125,8 @@ def guess_display(values: Sequence[str]) -> str:
     --------
     >>> guess_display(["a.png", "photos/b.JPG"]), guess_display(["https://example.org/1"])
     ('image', 'link')
+    >>> guess_display(["calls/1.wav", "https://example.org/2.mp3"])
+    'audio'
     >>> guess_display(["2024-02-01"]), guess_display(["red", "blue"]), guess_display([])
     ('date', 'text', 'text')
     >>> guess_display(["I waited for an hour and nobody came. " * 5, "Good."])
@@ -131,7 +136,7 @@ def guess_display(values: Sequence[str]) -> str:
     """
     if not values:
         return "text"
-    for kind, pattern in (("image", _IMAGE), ("link", _ADDRESS), ("date", _DATE)):
+    for kind, pattern in (("image", _IMAGE), ("audio", _AUDIO), ("link", _ADDRESS), ("date", _DATE)):
         if all(pattern.fullmatch(value) for value in values):
             return kind
     if count_words(values) <= WORDS_OF_TEXT and np.mean([len(value) for value in values]) <= _LONG:

@@ -24,7 +24,7 @@ from fairask.audit.certificate import seal, written
 from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence, visible
+from fairask.report.words import METRIC_NAMES, decides_sentence, promise_sentence, safety_sentence, visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
@@ -240,7 +240,7 @@ def model_card(study: Study, model: TableModel) -> str:
             "Model description": (
                 f"Decides between {negative!r} and {positive!r}. Fitted by fairask on "
                 f"{len(learner.labelled_indices_):,} labels of a pool of {config.rows:,} rows, chosen by "
-                f"{learner.strategy.name}."
+                f"{learner.strategy.name}.{promise_sentence(config.learner.promise)}"
             ),
             "Model description/Intended use": "To be filled in by the owner: who decides what with it.",
             "Model description/Input": (
@@ -329,8 +329,8 @@ _NAMES = {"pool_sha256": "sha256 of the pool", "random_state": "seed", "rows": "
 #: Settings that ``fairask new`` has an option for, with its name.
 _OPTIONS = {
     "question": "question", "metric": "metric", "tolerance": "tolerance", "budget": "budget",
-    "batch_size": "batch", "strategy": "strategy", "profile": "profile", "stopping": "stop",
-    "overlap": "overlap", "lease_seconds": "lease", "random_state": "seed",
+    "batch_size": "batch", "strategy": "strategy", "profile": "profile", "promise": "promise",
+    "stopping": "stop", "overlap": "overlap", "lease_seconds": "lease", "random_state": "seed",
 }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from fairask_studio.errors import StudyError
 TRUSTED = (
     "fairask.tables.encoder.Encoder",
     "fairask.oracle.calibrated.CalibratedFairOracle",
+    "fairask.oracle.distribution_free.DistributionFreeFairOracle",
     "fairask.oracle.empirical.EmpiricalFairOracle",
     "fairask.oracle.linear_forest.LinearForest",
     "fairask.oracle.linear_forest.PlainTrees",

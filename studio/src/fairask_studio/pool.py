@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -14,10 +15,9 @@ import pyarrow.parquet as pq
 
 from fairask.documents import read_json
 from fairask.pools import open_source
-from fairask.pools.files import local_path
 from fairask.pools.sample import SAMPLE
+from fairask.pools.source import open_table, read_rows
 from fairask.tables import TableFormat, read_table
-from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder, read_noted
 from fairask.tables.groups import MissingGroups, sort_out_missing
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
@@ -68,39 +68,17 @@ def read_pool(
     """
     if isinstance(source, ReadPool):
         return source
-    notes: list[str] = []
-    if isinstance(source, str | Path) and _is_placed(source, form):
-        place: str | Path | pa.Table = source
-    elif isinstance(source, str | Path):
-        place, notes = read_noted(Path(source), form)
+    if isinstance(source, str | Path):
+        rows, notes = open_table(source, form)
     else:
-        place = read_table(source)
-    return _sampled(place, notes, sample, random_state)
-
-
-def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
-    """Whether a table is read where it is: Parquet, a folder of it, a URL or a database."""
-    local = local_path(source)
-    if local is None:
-        return True
-    if (form is not None and form.vectors is not None) or is_dataset_folder(local):
-        return False
-    return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
-
-
-def _sampled(place: str | Path | pa.Table, notes: list[str], sample: int, seed: int) -> ReadPool:
-    try:
-        drawn = open_source(place).sample(sample, seed)
-    except FileNotFoundError as error:
-        raise StudyError(str(error), "Give a file or folder that is there") from error
-    table, found = read_noted(drawn.table)
-    if isinstance(place, pa.Table):  # how its text was written
-        table = table.replace_schema_metadata(place.schema.metadata)
+        rows, notes = open_source(read_table(source)), []
+    with closing(rows):
+        drawn, found = read_rows(rows, form, sample, random_state)
     said = (*notes, *found)
     if len(drawn.keys) == drawn.of:
-        return ReadPool(table, said)
-    key = _free_name(table.column_names)
-    return ReadPool(table.append_column(key, pa.array(drawn.keys)), said, drawn.of, key)
+        return ReadPool(drawn.table, said)
+    key = _free_name(drawn.table.column_names)
+    return ReadPool(drawn.table.append_column(key, pa.array(drawn.keys)), said, drawn.of, key)
 
 
 def with_groups(

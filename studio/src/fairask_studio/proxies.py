@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask_studio.columns import MEDIA
 from fairask_studio.study import Study
 
 #: Rows that are looked at, folds, and how much better than guessing a column must be to be named.
@@ -66,7 +67,7 @@ def proxy_columns(study: Study) -> list[Proxy]:
     """
     config = study.config
     kinds = {column.name: column for column in config.columns}
-    names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display != "image"]
+    names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display not in MEDIA]
     rows = np.arange(config.rows)
     if len(rows) > _ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, _ROWS, replace=False))

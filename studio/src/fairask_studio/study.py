@@ -23,14 +23,16 @@ from fairask.audit import Audit
 from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
 from fairask.audit.signature import OwnerKey
+from fairask.audit.strata import Noise
 from fairask.defaults import BUDGET
 from fairask.documents import reading
 from fairask.errors import FairaskWarning, TableError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
+from fairask.people import People as Crew
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import EMBED, decides_sentence, images_sentence, repeats_sentence, safety_sentence
+from fairask.report.words import EMBED, decides_sentence, repeats_sentence, safety_sentence, unseen_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.encoder import Vector
 from fairask.tables.formats import written_as
@@ -38,7 +40,7 @@ from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_n
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
-from fairask_studio.columns import ColumnInfo, column_infos, guess_displays
+from fairask_studio.columns import MEDIA, ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
 from fairask_studio.estimates import estimate, model_digest
@@ -50,6 +52,8 @@ from fairask_studio.gold import (
     USES,
     KnownRow,
     check_known,
+    crew_label_errors,
+    crew_of,
     due_row,
     gold_figures,
 )
@@ -287,7 +291,7 @@ class Study:
     @property
     def written_as(self) -> dict[str, str]:
         """Encoding, delimiter and decimal sign of the text that the pool was read from; empty for others."""
-        return written_as(self.table)
+        return written_as(self.table.schema)
 
     @property
     def config(self) -> Config:
@@ -857,7 +861,8 @@ class Study:
                 if state.audit is not None:
                     raise StudyError("an audit is under way already")
                 last = state.last  # before the learner reads what others have written since
-                begun = _begin_audit(state, self.learner(at=state.trained_to), labels)
+                errors = crew_label_errors(state, self.crew())
+                begun = _begin_audit(state, self.learner(at=state.trained_to), labels, errors)
             with self.store.write() as turn:
                 news = {event.kind for event in turn.events(last)}
                 if not news & {*_JUDGED, happened.RowsDrawn.kind}:
@@ -907,6 +912,11 @@ class Study:
                 raise StudyError("the certificate or its watch has changed meanwhile", "Try again")
             turn.append(check_person(who), happened.ModelWatched(document))
 
+    def crew(self) -> Crew | None:
+        """Return what answers and gold rows say of people's errors; None before any answer."""
+        with self.lock:
+            return crew_of(self.state(), np.array(self.groups, dtype=object)[self.codes])
+
     # -- reporting ------------------------------------------------------------------------------
 
     def export(
@@ -947,7 +957,7 @@ class Study:
                 write_whole(out / name, content())
                 written.append(out / name)
         if key is not None:
-            (out / SIGNED).write_bytes(signed(self, written, key))
+            write_whole(out / SIGNED, signed(self, written, key))
             written.append(out / SIGNED)
         return written
 
@@ -1008,7 +1018,7 @@ class Study:
                 "gap": known_gap(state),
                 "standing": standing_of(state, len(labelled)).to_dict(),
                 "safety": _safety(state),
-                "images": unseen_images(config, self.encoder),
+                "unseen": unseen_columns(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
@@ -1070,24 +1080,25 @@ def fit_columns(
     learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     displays = guess_displays(table)
     displays |= {name: said["display"] for name, said in words.items() if said.get("display")}
-    # The name of a file says nothing of the image.
-    images = [name for name in learned if displays[name] == "image"]
+    # The name of a file says nothing of what it holds.
+    unseen = {name: displays[name] for name in learned if displays[name] in MEDIA}
     try:
-        encoder = fit_encoder(table, [name for name in learned if name not in images], text, keep=keep)
+        encoder = fit_encoder(table, [name for name in learned if name not in unseen], text, keep=keep)
     except TableError as error:
-        if images and error.what.startswith("no column is left"):
-            raise StudyError(images_sentence(images, []).rstrip("."), EMBED) from error
+        if unseen and error.what.startswith("no column is left"):
+            raise StudyError(unseen_sentence(unseen, []).rstrip("."), EMBED) from error
         raise
-    idle = {*encoder.left_out, *images}
+    idle = {*encoder.left_out, *unseen}
     infos = column_infos(table.schema, grouped, hide=hide, words=words, idle=idle, displays=displays)
     return encoder, infos
 
 
-def unseen_images(config: Config, encoder: Encoder) -> str | None:
-    """Say that the model does not see the images of a study; None if it has none, or embeddings of them."""
-    images = [c.name for c in config.columns if c.display == "image" and c.role in ("feature", "shown")]
+def unseen_columns(config: Config, encoder: Encoder) -> str | None:
+    """Say that the model sees no images or hears no audio of a study; None if there is nothing to say."""
+    some = [column for column in config.columns if column.role in ("feature", "shown")]
+    unseen = {column.name: column.display for column in some if column.display in MEDIA}
     embedded = any(isinstance(part, Vector) for part in encoder.parts)
-    return f"{images_sentence(images, encoder.columns)} {EMBED}" if images and not embedded else None
+    return f"{unseen_sentence(unseen, encoder.columns)} {EMBED}" if unseen and not embedded else None
 
 
 def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDrawn]:
@@ -1130,8 +1141,13 @@ def _audit_seed(seed: int, rounds: int, audits: int) -> int:
     return int(np.random.SeedSequence([seed, rounds, audits]).generate_state(1)[0])
 
 
-def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happened.AuditChanged:
-    """Describe the beginning of an audit of the model ``trained``, or raise StudyError."""
+def _begin_audit(
+    state: State, trained: FairActiveLearner, labels: int, errors: Noise | None
+) -> happened.AuditChanged:
+    """Describe the beginning of an audit of the model ``trained``, or raise StudyError.
+
+    ``errors`` is how often labels are wrong, where gold rows say it.
+    """
     left = state.config.rows - len(state.log.entries)
     if not 1 <= labels <= left:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
@@ -1148,7 +1164,7 @@ def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happe
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}
-    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known)
+    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known, noise=errors or 0.0)
     return happened.AuditChanged(labels, dict(audit.to_dict()))
 
 

@@ -18,7 +18,7 @@ from fairask_studio.connect.connector import Link, ToolUnreachable
 from fairask_studio.connect.labelstudio import open_client
 from fairask_studio.connect.outside import ALLOWED, outside_client
 from fairask_studio.connect.webhook import Webhooks, WebhookTool
-from fairask_studio.pages.images import Images
+from fairask_studio.pages.media import Media
 from studio.tests.connect.conftest import SECRET
 
 
@@ -157,7 +157,7 @@ def test_webhooks_images_and_label_studio_keep_to_it(
     assert WITHIN in caplog.text
     assert not any(secret in caplog.text for secret in ("hunter2", "T0KEN"))
     with pytest.raises(HTTPException) as refused:
-        Images.of([place], study.target).read(f"{place}/a.png")
+        Media.of([place], study.target).read(f"{place}/a.png")
     assert WITHIN in refused.value.detail
     with open_client(place, "token") as client, pytest.raises(Exception, match=WITHIN):
         client.projects.get(1)

@@ -45,9 +45,9 @@ READY = {
 #: What is there when a view has loaded that has nothing to show, or is no view.
 EMPTY = {
     "label": "#card:has-text('Choosing the next rows')",
-    "overview": "main:has-text('the first batch is uniform, so that nothing is assumed')",
+    "overview": "main:has-text('so that nothing is assumed')",
     "rows": "main:has-text('No such rows yet')",
-    "model": "main:has-text('No model yet')",
+    "model": "main:has-text('A model is fitted when')",
     "certificate": "main:has-text('No certificate yet')",
     "people": "#people:has-text('Nobody yet')",
     "settings": READY["settings"],
@@ -67,7 +67,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(reason)
         pytest.skip(reason)
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    expect.set_options(timeout=20_000)  # a busy machine; waiting costs nothing where all is well
+    expect.set_options(timeout=60_000)  # a busy machine; waiting costs nothing where all is well
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=flags)
         yield launched

@@ -12,7 +12,7 @@ from fairask_studio.events import SKIP
 from fairask_studio.pages import create_app
 from studio.tests.pages.browsing import browser, look, new_page, serious, shown_row, violations
 from studio.tests.pages.serving import serving
-from studio.tests.pages.test_cards import comments, host, with_images
+from studio.tests.pages.test_cards import comments, host, with_media
 
 __all__ = ["browser", "host", "new_page"]
 
@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 def test_a_card_is_set_by_its_content(
     make: Callable[..., Study], new_page: Callable[..., Page], host: str
 ) -> None:
-    study = with_images(make(table=comments(host), budget=20, batch_size=20, question="Is this a complaint?"))
+    study = with_media(make(table=comments(host), budget=20, batch_size=20, question="Is this a complaint?"))
     study.draw(20)
-    with serving(create_app(study, train=False, images=[host])) as url:
+    with serving(create_app(study, train=False, media=[host])) as url:
         page = new_page(color_scheme="dark")
         page.goto(f"{url}/label")
         seen: set[str] = set()

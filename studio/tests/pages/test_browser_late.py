@@ -1,4 +1,4 @@
-"""What comes late, or never: the script of a form, the images of a card."""
+"""What comes late, or never: the script of a form, the images and recordings of a card."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 from playwright.sync_api import Page, Route, expect
 
 from fairask_studio import Study
+from fairask_studio.events import SKIP
 from fairask_studio.pages import create_app
 from fairask_studio.pages.home import create_home
-from studio.tests.pages.browsing import browser, new_page, shown_row
+from studio.tests.pages.browsing import browser, look, new_page, serious, shown_row, violations
 from studio.tests.pages.serving import serving
-from studio.tests.pages.test_cards import comments, with_images
+from studio.tests.pages.test_cards import calls, comments, with_media
 from studio.tests.pages.test_home import CSV
 
 __all__ = ["browser", "new_page"]
@@ -97,7 +98,7 @@ def test_reading_begins_when_all_images_are_there(
 ) -> None:
     table = comments()
     del table["scan"]
-    study = with_images(make(table=table, budget=20, batch_size=20))
+    study = with_media(make(table=table, budget=20, batch_size=20))
     study.draw(20)
     with serving(create_app(study, train=False)) as url:
         page = new_page()
@@ -116,3 +117,52 @@ def test_reading_begins_when_all_images_are_there(
         page.keyboard.press("1")
         expect(page.locator("#progress")).to_contain_text("1 by you")
         assert study.status()["labels"] == 1
+
+
+def test_a_recording_is_judged_when_it_can_be_played_and_skipped_when_it_cannot(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    study = calls(make)
+    study.draw(20)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        held = _held(page, "call")
+        page.goto(f"{url}/label")
+        expect(page.locator("#told")).to_have_text("Its sound is loading…")
+        page.keyboard.press("1")
+        expect(page.locator("#answers .answer:enabled")).to_have_count(0)
+        for route in held:
+            route.continue_()
+        page.unroute("**/call")
+        given, lacking = 0, 0
+        while lacking < 2 and given < 20:
+            shown_row(page)
+            if page.locator("figure .missing").count():
+                lacking += 1
+                expect(page.locator("#told")).to_contain_text("A sound of this row cannot be played.")
+                page.keyboard.press("1")  # nobody judges what they cannot hear
+                page.get_by_role("button", name="Try again").click()
+                shown_row(page)
+                page.get_by_role("button", name="Skip: sound missing").click()
+            else:
+                if not given - lacking:
+                    _check_player(page)
+                page.keyboard.press("1")
+            given += 1
+            expect(page.locator("#progress")).to_contain_text(f"{given} by you")
+        answers = [a for by in study.state().answers.values() for a in by.values()]
+        assert {a.reason for a in answers if a.code == SKIP} == {"sound missing"}
+
+
+def _check_player(page: Page) -> None:
+    player = page.locator("#card audio")
+    page.keyboard.press("p")
+    expect(player).to_have_js_property("paused", False)
+    page.wait_for_timeout(400)
+    page.keyboard.press("P")
+    expect(player).to_have_js_property("paused", True)
+    assert player.evaluate("player => player.currentTime") > 0
+    page.keyboard.press("ArrowLeft")
+    expect(player).to_have_js_property("currentTime", 0)
+    assert serious(violations(page)) == []
+    look(page, "card-audio")

@@ -134,7 +134,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         owner.get_by_role("button", name="Delete comments").tap()
         faultless(owner, "home-delete")
         owner.get_by_role("button", name="Cancel").tap()
-        owner.get_by_role("link", name="Open comments").tap()
+        owner.get_by_role("link", name="comments").tap()
         expect(owner.locator("#next")).to_be_visible(timeout=60_000)
         look(owner, "whole-overview")
         owner.get_by_role("link", name="Certificate", exact=True).first.tap()  # whatever the model is worth

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import http.server
+import io
+import struct
 import threading
+import wave
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +22,19 @@ Make = Callable[..., Study]
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+def _tone(seconds: float = 3.0) -> bytes:
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(
+            b"".join(struct.pack("<h", 3000 * (i // 20 % 2)) for i in range(int(8000 * seconds)))
+        )
+    return out.getvalue()
+
+
+WAV = _tone()
 ARABIC = "انتظرت ساعة كاملة ولم يجب أحد على الهاتف، ثم أغلق المكتب أبوابه قبل الموعد."
 LETTER = (
     "First I waited for an hour.\n\nThen nobody knew <b>my name</b>.\nThe office closed. "
@@ -65,8 +81,8 @@ def host() -> Iterator[str]:
     server.server_close()
 
 
-def with_images(study: Study) -> Study:
-    folder = Path(study.target) / "images"
+def with_media(study: Study) -> Study:
+    folder = Path(study.target) / "media"
     folder.mkdir()
     for i in range(24):
         (folder / f"{i}.png").write_bytes(PNG)
@@ -113,8 +129,8 @@ def test_images_come_from_allowed_places_only(make: Make, host: str, tmp_path: P
     table["photo"][1] = "../secret.png"
     table["scan"][2] = f"{host}/away.png"
     table["scan"][4] = "https://elsewhere.example.org/1.png"
-    study = with_images(make(table=table, budget=20))
-    app = create_app(study, train=False, images=[host])
+    study = with_media(make(table=table, budget=20))
+    app = create_app(study, train=False, media=[host])
     with TestClient(app, base_url="http://localhost") as client:
         signed(client)
         for column in ("photo", "scan"):
@@ -126,17 +142,17 @@ def test_images_come_from_allowed_places_only(make: Make, host: str, tmp_path: P
         assert client.get("/api/cells/2/scan").status_code == 502  # redirects are not followed
         refused = client.get("/api/cells/4/scan")
         assert refused.status_code == 403
-        assert "--images https://elsewhere.example.org" in refused.json()["detail"]
+        assert "--media https://elsewhere.example.org" in refused.json()["detail"]
         assert client.get("/api/cells/0/sex").status_code == 404  # the protected column is not shown
         assert client.get("/api/cells/99/photo").status_code == 404
     with pytest.raises(StudyError, match="is neither a folder nor a host"):
-        create_app(study, train=False, images=[str(tmp_path / "nowhere")])
+        create_app(study, train=False, media=[str(tmp_path / "nowhere")])
     with pytest.raises(StudyError, match="is not a host"):
-        create_app(study, train=False, images=["https://example.org/photos"])
+        create_app(study, train=False, media=["https://example.org/photos"])
 
 
 def test_an_annotator_sees_cells_of_rows_that_were_given_to_them(make: Make) -> None:
-    study = with_images(make(table=comments(), budget=20))
+    study = with_media(make(table=comments(), budget=20))
     study.people.add("ada", "owner")
     token = study.people.add("bob")
     with bearer(create_app(study, train=False), token) as bob:
@@ -171,14 +187,47 @@ def test_a_study_of_images_says_that_its_model_cannot_see_them(make: Make) -> No
         make(table=photos, budget=10)
     study = make(table={**photos, "age": [20 + i % 30 for i in range(40)]}, budget=10)
     assert study.encoder.columns == ["age"]  # and not the names of files
-    said = study.status()["images"]
+    said = study.status()["unseen"]
     assert said.startswith("The model cannot see the images in 'photo'; it learns only from 'age'. Add embed")
     with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
-        assert signed(client).get("/api/status").json()["images"] == said
+        assert signed(client).get("/api/status").json()["unseen"] == said
+
+
+def calls(make: Make, rows: int = 40) -> Study:
+    """A study of recordings, of which one in eight is missing and one is none."""
+    table = {"call": [f"{i}.wav" for i in range(rows)], "sex": ["f", "m"] * (rows // 2)}
+    study = make(table={**table, "age": [20 + i % 30 for i in range(rows)]}, budget=20, batch_size=20)
+    folder = Path(study.target) / "media"
+    folder.mkdir()
+    for i in range(rows):
+        if i % 8 != 7:
+            (folder / f"{i}.wav").write_bytes(PNG if i % 8 == 6 else WAV)
+    return study
+
+
+def test_a_recording_is_sent_as_one_and_its_model_cannot_hear_it(make: Make) -> None:
+    study = calls(make)
+    assert study.encoder.columns == ["age"]
+    assert study.status()["unseen"].startswith(
+        "The model cannot hear the recordings in 'call'; it learns only"
+    )
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        signed(client)
+        found = client.get("/api/cells/0/call")
+        assert (found.content, found.headers["content-type"]) == (WAV, "audio/wav")
+        assert "media-src blob:" in client.get("/label").headers["content-security-policy"]
+        wrong = client.get("/api/cells/6/call")
+        assert (wrong.status_code, wrong.json()["detail"]) == (
+            404, "'6.wav' is no WAV, MP3, Ogg, M4A or FLAC recording",
+        )  # fmt: skip
+        field = next(f for f in client.get("/api/rows/0").json()["fields"] if f["name"] == "call")
+        assert (field["display"], field["value"]) == ("audio", "audio")  # a name could tell the group
+    with pytest.raises(StudyError, match="cannot hear the recordings in 'call', and no other column is left"):
+        make(table={"call": [f"{i}.mp3" for i in range(40)], "sex": ["f", "m"] * 20}, budget=10)
 
 
 def test_with_embeddings_the_model_sees_images(make: Make) -> None:
     photos = {"photo": [f"{i}.png" for i in range(40)], "sex": ["f", "m"] * 20}
     study = make(table={**photos, "vectors": [[i % 5, i % 7 + 0.5] for i in range(40)]}, budget=10)
     assert study.encoder.columns == ["vectors"]
-    assert study.status()["images"] is None
+    assert study.status()["unseen"] is None

@@ -184,7 +184,7 @@ def test_group_and_prediction_are_in_nothing_that_an_annotator_is_sent(make: Mak
     study.draw(10)
     token = study.people.add("ada", "owner")
     app = create_app(study, local=False, train=False)
-    folder = Path(study.target) / "images" / SECRETS["f"]
+    folder = Path(study.target) / "media" / SECRETS["f"]
     folder.mkdir(parents=True)
     bob = bearer(app, study.people.add("bob"), follow_redirects=False)
     held = _next(bob, 5)

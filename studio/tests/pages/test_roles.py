@@ -59,7 +59,7 @@ HOME = """
 - POST /session        a GET /me               a DELETE /session
 o GET /studies         o POST /studies         o PUT /studies/{name}      o DELETE /studies/{name}
 o POST /studies/{name}/open                    o POST /studies/{name}/copy
-o GET /tables/{table}  o PUT /tables/{table}/files                        o GET /tables/{table}/image
+o GET /tables/{table}  o PUT /tables/{table}/files                        o GET /tables/{table}/file
 o POST /tables/{table}/learned
 o POST /tables         o POST /tables/{table}/forecast                    o GET /tables/{table}/forecast
 """

@@ -207,7 +207,7 @@ def walk_home(client: TestClient, csv: str) -> dict[str, dict[str, Any]]:
     table = walk("POST /tables", csv, query={"name": "comments.csv"})
     known = {"label": "complaint", "positive": "yes", "protected": ["sex"], "tolerance": 0.1, "budget": 60}
     walk("PUT /tables/{table}/files", "GIF89a", query={"name": "photos/1.gif"}, table=table["id"])
-    walk("GET /tables/{table}/image", query={"name": "1.gif"}, table=table["id"])
+    walk("GET /tables/{table}/file", query={"name": "1.gif"}, table=table["id"])
     walk("GET /tables/{table}", table=table["id"])
     walk("POST /tables/{table}/learned", {"protected": ["sex"], "drop": ["complaint"]}, table=table["id"])
     walk("POST /tables/{table}/forecast", known, table=table["id"])

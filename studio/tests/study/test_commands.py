@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fairask.cli._app import app
+from fairask.oracle import DistributionFreeFairOracle
+from fairask_studio import load_model
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.test_files import filled
 
@@ -231,6 +233,45 @@ def test_an_owner_reopens_skipped_rows_and_gives_answers_back(run: Run) -> None:
         "gold_every": 20,
         "gold_least": 80,
     }
+
+
+def test_new_numbers_the_rows_without_a_group(run: Run, tmp_path: Path) -> None:
+    rows = [f"{20 + i % 40},{('f', 'm', '')[i % 3]}" for i in range(60)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["age,sex", *rows]))
+    new = ("new", str(tmp_path / "gaps.csv"), "--protected", "sex", "--to")
+    told = "20 rows (33.3 %) have no known value in 'sex' and are {}: data rows 3, 6, 9"
+    assert told.format("the group '(unknown)'") in run(*new, str(tmp_path / "own")).stdout
+    said = run(*new, str(tmp_path / "drop"), "--missing-groups", "drop").stdout
+    assert told.format("left out") in said
+    assert "40 rows, groups by sex: f 20, m 20" in said
+
+
+def test_a_study_may_promise_for_any_distribution(run: Run) -> None:
+    new = (
+        "new",
+        "loans.csv",
+        "--protected",
+        "sex",
+        "--promise",
+        "distribution-free",
+        "--batch",
+        "100",
+        "--classes",
+        "bad,good",
+    )
+    refused = run(*new, "--to", "a", fails=True)
+    assert "--strategy passive --use-protected" in " ".join(refused.output.split())
+    run(*new, "--to", "a", "--strategy", "passive", "--use-protected")
+    run("ask", "a", "-o", "batch.csv")
+    with Path("batch.csv").open(newline="") as file:
+        rows = [int(row["row"]) for row in csv.DictReader(file)]
+    filled(Path("batch.csv"), {row: LABELS[row] for row in rows})
+    run("tell", "a", "batch.csv")
+    run("export", "a", "--out", "b")
+    model = load_model("b/model.skops")
+    assert isinstance(model.oracle, DistributionFreeFairOracle)
+    assert "Its promise is distribution-free" in Path("b/model-card.md").read_text()
+    assert "--promise distribution-free" in Path("b/report.html").read_text()
 
 
 def test_new_says_its_goal_and_which_answer_is_positive(run: Run) -> None:

@@ -75,6 +75,10 @@ def test_values_unlike_those_of_the_fit_are_named_in_a_warning(model: TableModel
         InputWarning, match=r"column 'job': 80 of 80 known values are none of its 3 categories"
     ):
         model.predict(POOL.assign(job="NURSE"))
+    with pytest.warns(InputWarning, match="column 'income': 80 of 80 values are missing, and none was"):
+        model.predict(POOL.assign(income=np.nan))
+    with pytest.warns(InputWarning, match="column 'income': 2. of 80 known values are above"):
+        model.predict(POOL.assign(income=paid + 20_000))
     model.predict(POOL.iloc[:30])  # warnings are errors: like rows make none
     model.predict(POOL.assign(job=["baker", *POOL["job"][1:]]))
 

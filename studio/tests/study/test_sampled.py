@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairask_studio import Study, StudyError
+from fairask.errors import TableError
+from fairask_studio import Study
 from fairask_studio.pool import KEY, read_pool
 from studio.tests.study.conftest import people_table, truth
 
@@ -73,5 +74,5 @@ def test_a_table_with_a_column_of_that_name_keeps_it() -> None:
 
 
 def test_a_place_that_is_not_there_is_said_in_words(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="no file or folder"):
+    with pytest.raises(TableError, match="there is no file"):
         read_pool(tmp_path / "gone.parquet")

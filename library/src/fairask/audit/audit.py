@@ -30,7 +30,7 @@ from fairask.errors import UserError
 from fairask.matrix import row_set
 from fairask.metrics import Float, Int, binary_labels, is_gap
 from fairask.pools import Pool
-from fairask.report.words import judge_sentence, observed_sentences
+from fairask.report.words import judge_sentence, learned_noise_sentence, observed_sentences
 
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
@@ -117,7 +117,8 @@ class Audit:
     cost : array-like, optional
         Cost of a label of each row; the budget is then a cost.
     noise : float or mapping, optional
-        Probability that a label told is wrong: one number, or by group a number or (least, largest).
+        Probability that a label told is wrong: one number, or by group a number, (least, largest), or what
+        was learned from answers of people (:meth:`fairask.people.People.label_errors`).
     observed : array-like, optional
         The outcome of each row that has one because it was accepted, None or NaN elsewhere. Outcomes of rows
         that the model accepts cost nothing, and no more of them are asked for: labels are bought among the
@@ -655,10 +656,13 @@ class Audit:
         """What a certificate rests on, in words."""
         strata, layout, lost = self._strata, self._layout, self._unlabelled
         right = "The labels told are right, and every row asked for was labelled."
-        if layout.noise.any():
+        if layout.doubt.any():
+            right = learned_noise_sentence([*map(str, self.groups)], layout.noise[0], layout.doubt)
+        elif layout.noise.any():
+            low, high = layout.noise[0].min(axis=0), layout.noise[1].max(axis=0)
             shares = "; ".join(
-                f"{name} {low:.1%}" if low == high else f"{name} {low:.1%} to {high:.1%}"
-                for name, low, high in zip(self.groups, *layout.noise[:, :-1], strict=True)
+                f"{name} {a:.1%}" if a == b else f"{name} {a:.1%} to {b:.1%}"
+                for name, a, b in zip(self.groups, low, high, strict=False)
             )
             right = (
                 f"Labels told are wrong with the stated probability, whatever the decision: {shares}. The "

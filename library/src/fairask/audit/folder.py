@@ -34,7 +34,7 @@ from fairask.audit.certificate import (
     written,
 )
 from fairask.audit.plan import QUESTIONS, TARGETS, AuditPlan
-from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, open_table, table_digest
+from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table
 from fairask.audit.signature import OwnerKey, fingerprint
 from fairask.audit.tally import Tally
 from fairask.documents import read_json, reading
@@ -42,6 +42,7 @@ from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files, local_path, name_of
+from fairask.pools.source import open_table, table_digest
 from fairask.report.words import repeats_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
@@ -56,6 +57,7 @@ from fairask.tables.sheets import (
     check_returned,
     csv_text,
     read_sheet,
+    write_next,
     write_whole,
 )
 
@@ -208,6 +210,8 @@ class AuditFolder:
         Columns that are in sheets although they could sway whoever labels.
     key : OwnerKey or None
         Signs the certificate.
+    before : bytes or None
+        ``audit.json`` as it was last read or written.
     """
 
     place: str
@@ -219,6 +223,7 @@ class AuditFolder:
     shown: set[str] = field(default_factory=set)
     hints: list[str] = field(default_factory=list)
     key: OwnerKey | None = None
+    before: bytes | None = None
 
     @classmethod
     def open(
@@ -256,7 +261,12 @@ class AuditFolder:
         """
         home = folder or default_folder(place)
         form = form or TableFormat()
+<<<<<<< HEAD
         state, hints = read_state(home), []
+=======
+        before = (home / STATE).read_bytes() if (home / STATE).is_file() else None
+        state, hints = _read_state(home), []
+>>>>>>> main
         if state is not None:
             source, audit = _resume(place, columns, settings, form, state, home)
             _check_signer(state["register"], key, home)
@@ -274,7 +284,7 @@ class AuditFolder:
             state["register"] = _register(key, pool, "", given, plan)
         check_columns(source.schema.names, [("show", name) for name in show])
         shown = {*state["shown"], *show}
-        opened = cls(place, home, state, source, audit, form.encoding, shown, hints, key)
+        opened = cls(place, home, state, source, audit, form.encoding, shown, hints, key, before)
         if "audit" not in state:
             home.mkdir(exist_ok=True)
             opened._write()
@@ -295,7 +305,8 @@ class AuditFolder:
         self.state["audit"] = self.audit.to_dict()
         # Sealed as it will be read: JSON makes lists of tuples, and texts of numbers that are keys.
         sealed = seal(json.loads(json.dumps(self.state)))
-        write_whole(self.folder / STATE, json.dumps(sealed, indent=1) + "\n")
+        text = json.dumps(sealed, indent=1) + "\n"
+        self.before = write_next(self.folder / STATE, text.encode(), self.before)
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
@@ -424,7 +435,7 @@ class AuditFolder:
     def _accuracy(self) -> tuple[float, float, float] | None:
         """The accuracy, where labels were asked for, are right and reach all strata."""
         columns = self.state["columns"]
-        if not self.audit.schedule.claims or columns.get("noise") or columns.get("observed"):
+        if not self.audit.schedule.claims or columns.keys() & {"noise", "answers", "observed"}:
             return None
         found = self.audit.accuracy()
         return None if math.isnan(found[0]) else found
@@ -612,7 +623,7 @@ def _facts_of(
         "groups": ", ".join(as_specs(columns["protected"])),
         "version": f"fairask {version('fairask')}",
     }
-    names = ("score", "cost", "known", "observed", "missing", "noise")
+    names = ("score", "cost", "known", "observed", "missing", "noise", "answers")
     facts |= {name: str(columns[name]) for name in names if columns.get(name)}
     return facts | ({"judge": "; ".join(as_specs(columns["judge"]))} if columns.get("judge") else {})
 
@@ -857,5 +868,5 @@ def read_labels(path: Path, classes: Classes, encoding: str | None) -> SheetLabe
             raise TableError(f"{path.name}: row {row} has two different labels", "Keep the right one")
         cells = {name: column[line] for name, column in others.items()}
         found.rows.append(ReturnedRow(number, row, codes[line], cells))
-    refuse_labels(wrong, classes.names)
+    refuse_labels(wrong, classes.names, path.name)
     return found

@@ -41,13 +41,15 @@ from fairask.audit.tally import Tally
 from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
-from fairask.pools import open_source
+from fairask.people import LabelError, People
 from fairask.pools.engine import KEY, PRIME, ROWS, Engine
-from fairask.pools.files import Files, local_path
+from fairask.pools.files import Files
+from fairask.pools.source import open_table
+from fairask.report.words import learned_from_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
-from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
+from fairask.tables.formats import check_names, file_digest
 from fairask.tables.groups import (
     UNKNOWN,
     GroupColumns,
@@ -59,6 +61,7 @@ from fairask.tables.groups import (
     group_notes,
     is_missing,
     joint_values,
+    missing_note,
     numbered,
     protected_columns,
 )
@@ -292,6 +295,8 @@ def open_audit_table(
     missing: str | None = None,
     judge: str | Sequence[str] | None = None,
     noise: str | None = None,
+    answers: str | Path | None = None,
+    opinions: int | None = None,
     missing_groups: MissingGroups | None = None,
     form: TableFormat | None = None,
     seed: int = 0,
@@ -303,7 +308,8 @@ def open_audit_table(
     unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
     elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
     one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or several such;
-    ``noise`` is as :func:`read_noise` reads it. Rows without a group are a group of their own, or with
+    ``noise`` is as :func:`read_noise` reads it; ``answers`` is a file of people's answers that says it
+    instead, for labels of so many ``opinions``. Rows without a group are a group of their own, or with
     ``missing_groups`` left out ("drop") or taken to be of any ("unknown"). Decisions of a randomised model
     are drawn with ``seed``. Groups that are too small to be compared are refused, unless groups of
     ``any_size`` will do.
@@ -368,21 +374,17 @@ def open_audit_table(
     ungrouped = np.array([is_missing(cell.group) for cell in cells])
     if without := int(counts[ungrouped].sum()):
         rows = found.rows_of(ungrouped)
-        where = "" if rows is None else f": {numbered(rows)}"
-        have = f"{without:,} row{' has' if without == 1 else 's have'} no value in {', '.join(specs)!r}"
+        where = "" if rows is None else numbered(rows)
+        of = int(counts.sum())
+        notes.append(missing_note(", ".join(specs), missing_groups, without, of, where))
         if missing_groups == "drop":
-            notes.append(f"{have} and {'was' if without == 1 else 'were'} left out{where}")
             by_value = Counter({value: n for value, n in by_value.items() if not is_missing(value)})
-        elif missing_groups == "unknown":
-            notes.append(f"{have}; they may be of any group{where}")
-        else:
-            notes.append(f"{have} and {'is' if without == 1 else 'are'} the group {UNKNOWN!r}{where}")
     try:
         grouped = GroupColumns.of(specs, by_value, any_size=any_size)
     except TableError as error:
         if not without or ungrouped.all() or missing_groups == "drop":
             raise
-        raise TableError(error.what + where, error.remedy) from None
+        raise TableError(error.what + (where and f": {where}"), error.remedy) from None
     fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.
@@ -408,10 +410,19 @@ def open_audit_table(
     )  # fmt: skip
     said = [cell.said if cell.drawn else chance for cell, chance in zip(cells, chances, strict=True)]
     errors = read_noise(noise)
+    if answers is not None:
+        if noise is not None:
+            raise TableError(
+                "--noise and --answers both say how often labels are wrong", "Give --answers alone"
+            )
+        errors = _learned(Path(answers), opinions or 1, classes, names, notes, hints)
+    elif opinions is not None:
+        raise TableError("--opinions is about the labels of --answers", "Give --answers with it")
     try:
         noise_table(errors, names)
     except ValueError as error:
-        raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
+        option = f"--noise {noise}" if answers is None else f"--answers {answers}"
+        raise TableError(f"{option}: {error}", f"Groups: {listed(names)}") from error
     if told:
         codes = {cell.known: classes.code(cell.known) for cell in cells if cell.known is not None}
         for word, code in codes.items():
@@ -449,43 +460,6 @@ def open_audit_table(
             sizes[name] += n
     tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
     return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
-
-
-def table_digest(path: str | Path, source: Files | Engine) -> str:
-    """Return the sha256 of a local file; of a table elsewhere, that of its source."""
-    local = local_path(path)
-    return source.digest if local is None else file_digest(local, hidden=False)
-
-
-def open_table(path: str | Path, form: TableFormat | None) -> tuple[Files | Engine, list[str]]:
-    """Open the table, and note what was recognised in it; Parquet and databases are read when needed."""
-    local = local_path(path)
-    if (
-        local is None
-        or (local.is_dir() and not is_dataset_folder(local))
-        or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
-    ):
-        return _open_large(path), []
-    table, notes = read_noted(local, form)
-    return open_source(table), notes
-
-
-def _open_large(path: str | Path) -> Files | Engine:
-    """Open files at a path or URL, or a table of a database; raise TableError for what cannot be read."""
-    local = local_path(path)
-    try:
-        source = open_source(path if local is None else local)
-    except FileNotFoundError as error:
-        raise TableError(f"there is no file or folder {path}", "Check the path") from error
-    except UserError as error:
-        if local is not None and local.is_file():
-            read_table(local)  # says in its own words what kind of file it is
-        remedy = "Give a CSV or Parquet file, or a folder of Parquet files"
-        raise TableError(error.what, error.remedy if "#" in str(path) else remedy) from error
-    check_names(str(path), source.schema.names)
-    if not source.n_rows:
-        raise TableError(f"{path} has no rows", "Give a table with rows")
-    return source
 
 
 def _check_wanted(
@@ -667,6 +641,39 @@ def read_noise(text: str | None) -> Noise:
         raise TableError(
             f"--noise {text} cannot be read", "Write 0.05, or by group: --noise a=0.1,b=0.02-0.05"
         ) from error
+
+
+def _learned(
+    file: Path, opinions: int, classes: Classes, names: Sequence[str], notes: list[str], hints: list[str]
+) -> dict[Any, LabelError]:
+    """Learn from a file of answers how often a label is wrong; hint at people who should be looked at."""
+    table = read_table(file)
+    check_names(file.name, table.column_names)
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    for name in ("answer", "truth"):
+        column = [text_of(v) for v in columns.get(name, ())]
+        codes = {word: classes.code(word) for word in set(column) if word}
+        if unknown := [word for word, code in codes.items() if code is None]:
+            raise TableError(
+                f"--answers {file.name}: column {name!r} has the unknown label {unknown[0][:40]!r}",
+                f"Labels are {', '.join(map(repr, classes.names))}; leave others empty",
+            )
+        if column:
+            columns[name] = [codes.get(word or "") for word in column]
+    if "group" in columns:
+        columns["group"] = [text_of(v) for v in columns["group"]]
+    people = People.from_answers(columns)
+    found = people.label_errors(opinions)
+    if missing := [name for name in names if name not in found]:
+        raise TableError(
+            f"--answers {file.name}: there is no answer to a row of {missing[0]!r}",
+            f"Groups of the answers: {listed([*map(str, found)])}",
+        )
+    gold = int((people.truth >= 0).sum())
+    digest = file_digest(file, hidden=False)[:12]
+    notes.append(learned_from_sentence(file.name, digest, people.answers, len(people.names), gold, opinions))
+    hints += [suspicion.words for suspicion in people.suspects()]
+    return {name: found[name] for name in names}
 
 
 # -- cells counted by an engine -------------------------------------------------------------------

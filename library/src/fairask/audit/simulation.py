@@ -32,7 +32,8 @@ class Truth:
     """Pools whose labels are all known, one per simulated audit: arrays of shape (audits, strata).
 
     ``lost_ones`` and ``lost_zeros`` of the labels belong to rows that nobody can label; labels of known
-    strata are told from the beginning. ``noise`` is the probability of a wrong label in each stratum.
+    strata are told from the beginning. ``noise`` is the probability of a wrong label in each stratum,
+    or that of labels 0 and of labels 1.
     """
 
     size: Float
@@ -79,7 +80,7 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
     n, k = size.shape
     zero = np.zeros((n, k))
     lost = [zero if v is None else v for v in (truth.lost_ones, truth.lost_zeros)]
-    noise = np.zeros(k) if truth.noise is None else truth.noise
+    noise = np.broadcast_to(0.0 if truth.noise is None else truth.noise, (2, k))
     left = np.stack([truth.ones - lost[0], size - truth.ones - lost[1], lost[0] + lost[1]]).astype(np.int64)
     told = np.zeros((3, n, k), dtype=np.int64)
     told[:, :, layout.known] = left[:, :, layout.known]
@@ -95,7 +96,7 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
         for _ in range(3):
             part, rest = draw(left[:, open_], np.maximum(wanted, 0), rng)
             left[:, open_] = rest
-            flips = rng.binomial(part[0], noise) - rng.binomial(part[1], noise) if noise.any() else 0
+            flips = rng.binomial(part[0], noise[1]) - rng.binomial(part[1], noise[0]) if noise.any() else 0
             told[:, open_] += np.stack([part[0] - flips, part[1] + flips, part[2]])
             wanted = part[2]
             if not wanted.any():

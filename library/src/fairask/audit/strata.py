@@ -24,12 +24,15 @@ from fairask.checks import check_choice, check_lengths, check_number
 from fairask.errors import UserError
 from fairask.matrix import hash_numbers, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
+from fairask.people import LabelError
 from fairask.pools import Pool
 from fairask.pools.memory import Model, is_randomised
 from fairask.report.words import trial_in_words
 
-#: Probability of a wrong label: one number, or by group a number or (least, largest).
-Noise = float | Mapping[Any, float | tuple[float, float]]
+#: Probability of a wrong label: one number, or by group a number, (least, largest), or what was learned.
+Noise = float | Mapping[Any, float | tuple[float, float] | LabelError]
+#: The largest probability that is allowed for: with more, labels told say hardly anything.
+_MOST_WRONG = 0.4
 #: With fewer labels that a rate is conditioned on, nothing is said about the rate.
 FEWEST = 5
 #: Labels of the pilot that a stratum should have, and rows that a bin of a score should have.
@@ -182,8 +185,10 @@ class Layout:
         Mean cost of a label.
     prior : ndarray of shape (strata,) or None
         What a score says the share of label 1 is.
-    noise : ndarray of shape (2, groups + 1)
-        Least and largest probability that a label told is wrong.
+    noise : ndarray of shape (2, 2, groups + 1)
+        Least and largest probability that a label told is wrong, by the right label.
+    doubt : ndarray of shape (2, groups + 1)
+        Its standard error, where it was learned from answers.
     rest : bool
         Whether each group is compared with all others together, not with each other one.
     judged : bool
@@ -197,7 +202,8 @@ class Layout:
     known: np.ndarray
     cost: Float
     prior: Float | None = None
-    noise: Float = field(default_factory=lambda: np.zeros((2, 1)))
+    noise: Float = field(default_factory=lambda: np.zeros((2, 2, 1)))
+    doubt: Float = field(default_factory=lambda: np.zeros((2, 1)))
     rest: bool = False
     judged: bool = False
 
@@ -206,8 +212,14 @@ class Layout:
         """Strata ``2 * group + decision`` of one model."""
         strata = np.arange(2 * groups)
         no, one = np.zeros(2 * groups, dtype=bool), np.ones(2 * groups)
-        noise = np.zeros((2, groups + 1))
-        return cls(strata // 2, (strata % 2)[None, :], groups, strata, no, one, noise=noise, rest=rest)
+        decided = (strata % 2)[None, :]
+        noise, doubt = np.zeros((2, 2, groups + 1)), np.zeros((2, groups + 1))
+        return cls(strata // 2, decided, groups, strata, no, one, noise=noise, doubt=doubt, rest=rest)
+
+    @functools.cached_property
+    def noisy(self) -> Bool:
+        """Whether labels told of a stratum may be wrong."""
+        return np.asarray((self.noise.max(axis=(0, 1)) > 0)[self.group])
 
     @functools.cached_property
     def members(self) -> Float:
@@ -276,7 +288,7 @@ class Layout:
     def limits(self, counts: Counts, model: int, label: int, z: float, *, population: bool) -> RateLimits:
         """Limits of all rates given a label at ``z`` standard errors."""
         hits = counts.hits(label)
-        open_ = (counts.labels < counts.size) | (self.noise.max(axis=0) > 0)[self.group] | population
+        open_ = (counts.labels < counts.size) | self.noisy | population
         found = np.where(open_, hits, 0.0) @ self.members.T
         found = np.where(open_.astype(np.float64) @ self.members.T > 0, found, 1e9)
         # The score limits are asymptotic; with few positives in a group the normal quantile errs more often
@@ -287,11 +299,14 @@ class Layout:
         same = not counts.skipped.any() and not (self.group == self.n_groups).any()
         lows, highs, middles = [], [], []
         for noise in np.unique(self.noise, axis=0):
-            per_row = noise[self.group]
-            middles.append(self._one(counts.size, (hits, hits), told, model, 0, per_row, None, population))
+            # Labels that are wrongly told to be the conditioning one, and those of it that are missed.
+            wrong = noise[[1 - label, label]][:, self.group]
+            doubt = self.doubt[1 - label] if self.doubt.any() else None
+            args = (model, wrong, doubt, population)
+            middles.append(self._one(counts.size, (hits, hits), told, 0, None, *args))
             for side in (0,) if same else (1, -1):
                 more = (hits + counts.skipped * (side < 0), hits + counts.skipped * (side > 0))
-                found_ = self._one(counts.size, more, counts.labels, model, side, per_row, wide, population)
+                found_ = self._one(counts.size, more, counts.labels, side, wide, *args)
                 if side <= 0:
                     lows.append((found_[0], found_[1]))
                 if side >= 0:
@@ -304,7 +319,7 @@ class Layout:
         rate = np.mean([m[0] for m in middles], axis=0)
         least, most = np.min([p for p, _ in lows], axis=0), np.max([p for p, _ in highs], axis=0)
         # Of rows that are all told, without noise and of a known group, nothing is left to estimate.
-        unsure = (told < counts.size) | (self.noise.max(axis=0) > 0)[self.group] | population
+        unsure = (told < counts.size) | self.noisy | population
         unsure = unsure | ((self.group == self.n_groups) & (counts.size > 0))
         counted = ~np.isnan(rate) & ~((unsure.astype(np.float64) @ self._reach.T) > 0)
         least, most, low, high = (np.where(counted, rate, v) for v in (least, most, low, high))
@@ -317,15 +332,17 @@ class Layout:
         return np.asarray(np.maximum(self.members, (self.group == self.n_groups).astype(np.float64)))
 
     def _one(
-        self, held: Float, hits: tuple[Float, Float], labels: Float, model: int, side: int, noise: Float,
-        z: Float | None, population: bool,
+        self, held: Float, hits: tuple[Float, Float], labels: Float, side: int, z: Float | None, model: int,
+        noise: Float, doubt: Float | None, population: bool,
     ) -> tuple[Float, Float, Float]:  # fmt: skip
         """Rate and limits with unknown rows where they make it most (side 1) or least (-1)."""
         parts, edge = [], []
+        if doubt is not None:
+            doubt = doubt[:, None] * (self.group == np.arange(len(doubt))[:, None])
         for b in (0, 1):
             lost = (self.group == self.n_groups) & (side == 2 * b - 1)
             member = (self.members + lost) * (self.decision[model] == b)
-            parts.append(collapse(held, hits[b], labels, member, noise, population=population))
+            parts.append(collapse(held, hits[b], labels, member, noise, population=population, doubt=doubt))
             # The remainder of nearly exhausted strata is a few whole rows, not a normal variable: allow for
             # one row, the less the more labels of either kind they may still hold, but for half a row (a
             # correction for continuity) as far as the strata are drawn.
@@ -334,7 +351,7 @@ class Layout:
             drawn, left = (np.where(open_, v, 0.0) @ member.T for v in (labels, held))
             step = np.clip(1 - spread / 6, 0.5, 1.0) * drawn / np.maximum(left, 1.0)
             # Where labels may be wrong, one that is stands for as many rows as a right one: half of one.
-            wrong = np.where((noise > 0) & (labels > 0), held / np.maximum(labels, 1.0), 0.0)
+            wrong = np.where((noise.max(axis=0) > 0) & (labels > 0), held / np.maximum(labels, 1.0), 0.0)
             edge.append(np.maximum(step, (wrong[..., None, :] * (member > 0)).max(axis=-1) / 2))
         zero, one = parts
         total = zero.rows + one.rows
@@ -733,6 +750,7 @@ class Strata:
         known = kept >= top * bins
         of_parent = np.where(known, kept - top * bins, kept // bins)
         price, chance = np.ones(len(kept)), None
+        wrong, doubt = noise_table(noise, rows.names)
         if rows.cost is not None:
             assert each is not None
             price = np.where(known, 1.0, _means(of_each[each], rows.cost, kept, width))
@@ -743,7 +761,7 @@ class Strata:
             group=of_parent >> models,
             decision=np.array([(of_parent >> (models - 1 - m)) & 1 for m in range(models)]),
             n_groups=k, parent=of_parent, known=known, cost=price, prior=chance if bins > 1 else None,
-            noise=noise_table(noise, rows.names), judged=rows.judged,
+            noise=wrong, doubt=doubt, judged=rows.judged,
         )  # fmt: skip
         told_of = (rows.group, rows.decision, rows.label, rows.counts, rows.left_out)
         found = hashlib.sha256(repr([part.tolist() for part in told_of]).encode())
@@ -788,6 +806,7 @@ class Strata:
             "cost": layout.cost.tolist(),
             "prior": None if layout.prior is None else layout.prior.tolist(),
             "noise": layout.noise.tolist(),
+            "doubt": layout.doubt.tolist(),
             "judged": layout.judged,
             "is_known": layout.known.tolist(),
             "known": self.known.tolist(),
@@ -814,6 +833,7 @@ class Strata:
             cost=np.array(values["cost"], dtype=np.float64),
             prior=None if values["prior"] is None else np.array(values["prior"], dtype=np.float64),
             noise=np.array(values["noise"], dtype=np.float64),
+            doubt=np.array(values["doubt"], dtype=np.float64),
             judged=values["judged"],
         )
         return cls(
@@ -1021,25 +1041,34 @@ def known_codes(
     return out
 
 
-def noise_table(noise: Noise, groups: Sequence[object]) -> Float:
-    """Least and largest probability of a wrong label by group; for rows of unknown group, over all groups.
+def noise_table(noise: Noise, groups: Sequence[object]) -> tuple[Float, Float]:
+    """Least and largest probability of a wrong label by right label and group, and its standard error.
+
+    For rows of unknown group it may be that of any group.
 
     Examples
     --------
-    >>> noise_table({"a": 0.1, "b": (0.0, 0.05)}, ["a", "b"]).tolist()
-    [[0.1, 0.0, 0.0], [0.1, 0.05, 0.1]]
+    >>> ends, doubt = noise_table({"a": 0.1, "b": (0.0, 0.05)}, ["a", "b"])
+    >>> ends[:, 0].tolist(), doubt.any()
+    ([[0.1, 0.0, 0.0], [0.1, 0.05, 0.1]], np.False_)
     """
     given = noise if isinstance(noise, Mapping) else dict.fromkeys(groups, noise)
     named = {str(name): value for name, value in given.items()}
     if unknown := set(named) - {str(g) for g in groups}:
         raise ValueError(f"noise names {sorted(unknown)[0]!r}, which is no group")
-    ends = []
-    for group in groups:
+    ends, doubt = np.zeros((2, 2, len(groups) + 1)), np.zeros((2, len(groups) + 1))
+    for g, group in enumerate(groups):
         value = named.get(str(group), 0.0)
+        if isinstance(value, LabelError):
+            ends[:, :, g], doubt[:, g] = value.wrong, value.doubt
+            check_number(float(ends[:, :, g].max()), f"noise learned for {group}", 0.0, _MOST_WRONG)
+            continue
         low, high = value if isinstance(value, tuple | list) else (value, value)
-        ends.append([check_number(low, "noise", 0.0, 0.4), check_number(high, "noise", float(low), 0.4)])
-    table = np.array(ends).T
-    return np.concatenate([table, [[table[0].min()], [table[1].max()]]], axis=1)
+        ends[0, :, g] = check_number(low, "noise", 0.0, _MOST_WRONG)
+        ends[1, :, g] = check_number(high, "noise", float(low), _MOST_WRONG)
+    ends[0, :, -1], ends[1, :, -1] = ends[0, :, :-1].min(axis=1), ends[1, :, :-1].max(axis=1)
+    doubt[:, -1] = doubt[:, :-1].max(axis=1)
+    return ends, doubt
 
 
 def noise_from_overlap(disagreements: int, pairs: int, delta: float = 0.005) -> tuple[float, float]:

@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "verify": "Check that a study or a certificate is what it says.",
     },
     "Help": {
-        "doctor": "What is installed, what is missing, and how to get it.",
+        "doctor": "What a table allows, and what blocks it; or what is installed.",
     },
 }
 #: Commands of fairask-studio: without it, they name what to install.

@@ -44,6 +44,13 @@ UseProtected = Annotated[
     bool,
     typer.Option("--use-protected/--exclude-protected", help="Whether models may use the protected column."),
 ]
+Promise = Annotated[
+    str,
+    typer.Option(
+        help="What a model's promise stands on: prior, or distribution-free, which needs --strategy passive, "
+        "--use-protected and more labels."
+    ),
+]
 Randomized = Annotated[
     bool,
     typer.Option(

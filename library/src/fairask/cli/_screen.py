@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -45,6 +46,20 @@ def print_notes(screen: Console, notes: Sequence[str]) -> None:
             screen.print(note, style="bold yellow", markup=False)
         else:
             screen.print(f"note: {note}", markup=False)
+
+
+@contextmanager
+def progress(
+    screen: Console, total: int | None = None, *, shown: bool = True
+) -> Iterator[Callable[..., None]]:
+    """Show a bar of runs on a terminal; what is given advances it by one."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.completed:,.0f} runs done"), BarColumn(), TimeRemainingColumn()
+    hidden = not (shown and screen.is_terminal)
+    with Progress(*columns, console=screen, transient=True, disable=hidden) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda *_: bar.advance(task)
 
 
 class _Outcome(Protocol):

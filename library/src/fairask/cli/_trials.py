@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import json
-import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from joblib import cpu_count
-from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from fairask.checks import check_tolerance
 from fairask.cli._options import Output
-from fairask.cli._screen import console, print_notes
+from fairask.cli._screen import console, print_notes, progress
 from fairask.defaults import BATCH, BUDGET
 from fairask.errors import UserError, suggest
 from fairask.experiment import Comparison, LabelledTable, Method, Task, compare
 from fairask.experiment.table import pool_size
-from fairask.metrics import METRICS, Float, Metric, check_metric
+from fairask.metrics import METRICS, Metric, check_metric
 from fairask.report.pages import draw_comparison, write_report
 from fairask.stopping import StoppingRule, make_rule
 
@@ -152,51 +146,9 @@ def play(
         screen.print(title, style="bold", markup=False)
         print_notes(screen, table.notes)
     workers = min(jobs or cpu_count(), trials * len(methods))
-    found = watch(table, methods, task, trials, workers, screen if output.talks else None)
+    with progress(screen, trials * len(methods), shown=output.talks) as advance:
+        found = compare(table, methods, task, trials, jobs=workers, on_done=advance)
     show(replace(found, command=command), output, screen)
-
-
-def watch(
-    table: LabelledTable,
-    methods: Sequence[Method],
-    task: Task,
-    trials: int,
-    jobs: int,
-    screen: Console | None,
-) -> Comparison:
-    """Run everything, with a live table on ``screen`` if that is a terminal."""
-    if screen is None or not screen.is_terminal:
-        return compare(table, methods, task, trials, jobs=jobs)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        # Workers write their last result into a file that is mapped into every process: no messages.
-        board = np.memmap(Path(folder) / "board", np.float64, "w+", shape=(len(methods), trials, 3))
-        started = time.monotonic()
-
-        def draw() -> Table:
-            plans = [m.plan_batches(task, table.rows) for m in methods]
-            totals = [trials * max(plan.budget, plan.reach) for plan in plans]
-            return _live_table(np.array(board), methods, totals, time.monotonic() - started)
-
-        with Live(get_renderable=draw, console=screen, refresh_per_second=6, transient=True):
-            return compare(table, methods, task, trials, jobs=jobs, board=board)
-
-
-def _live_table(board: Float, methods: Sequence[Method], totals: Sequence[int], elapsed: float) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("method")
-    for name in ("labels spent", "accuracy", "gap"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    table.add_column("time left", justify="right")
-    for rows, method, total in zip(board, methods, totals, strict=True):
-        begun = rows[rows[:, 0] > 0]
-        spent = int(rows[:, 0].sum())
-        seen = [f"{begun[:, i].mean():.3f}" if len(begun) else "–" for i in (1, 2)]
-        left = f"{elapsed * (total - spent) / spent:.0f} s" if spent else "–"
-        table.add_row(
-            Text(method.label), f"{spent:,} of {total:,}", *seen, ProgressBar(total, spent, width=28), left
-        )
-    return table
 
 
 def show(comparison: Comparison, output: Output, screen: Console) -> None:

@@ -97,6 +97,13 @@ class AuditOptions:
         str | None, _option("Accepted rows without an outcome: worst (default), or random if they are.")
     ] = None
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
+    answers: Annotated[
+        str | None,
+        _option("A file of people's answers (row, person, answer, group, truth): learns wrong labels."),
+    ] = None
+    opinions: Annotated[
+        int | None, _option("With --answers: people whose answers make one label; default 1.")
+    ] = None
     missing_groups: Annotated[
         str | None,
         _option("Rows without a group: drop, own (a group, the default), or unknown (of any: bounds allow)."),
@@ -157,7 +164,7 @@ class AuditOptions:
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
             "observed": self.observed, "missing": self.missing, "judge": self.judge or None,
-            "missing_groups": self.missing_groups,
+            "missing_groups": self.missing_groups, "answers": self.answers, "opinions": self.opinions,
         }  # fmt: skip
 
     def plan(self) -> AuditPlan:
@@ -204,7 +211,7 @@ def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     from fairask.audit.predictions import open_audit_table
 
     columns = _needed(options)
-    for name in ("cost", "known", "observed", "noise"):
+    for name in ("cost", "known", "observed", "noise", "answers"):
         if name in columns:
             raise UserError(f"--plan does not allow for --{name}", f"Leave out --{name} or --plan")
     form, seed = options.reading.format(), plan.random_state
@@ -285,6 +292,7 @@ def _decide(options: AuditOptions, screen: Screen) -> None:
         "compare",
         "cost",
         "noise",
+        "answers",
         "show",
         "missing_groups",
         "judge",

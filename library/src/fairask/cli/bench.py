@@ -48,7 +48,7 @@ def bench(options: BenchOptions) -> None:
     from joblib import cpu_count
 
     from fairask.cli import _trials
-    from fairask.cli._screen import console
+    from fairask.cli._screen import console, progress
     from fairask.experiment import Task, compare
     from fairask.experiment.method import choose_methods
 
@@ -67,22 +67,15 @@ def bench(options: BenchOptions) -> None:
         _trials.check_counts(task, table.rows, options.trials, options.jobs)
         todo.append((table, task))
     screen = console(no_color=options.no_color, stderr=True)
-    found, done = [], 0
+    jobs, trials, out = options.jobs or cpu_count(), options.trials, options.out
     try:
-        with screen.status("") as status:
-
-            def show(*_: object) -> None:
-                nonlocal done
-                done += 1
-                status.update(f"{done:,} runs done")
-
-            for table, task in todo:
-                jobs = options.jobs or cpu_count()
-                found.append(
-                    compare(table, methods, task, options.trials, jobs=jobs, folder=options.out, on_done=show)
-                )
+        with progress(screen, shown=not options.quiet) as advance:
+            found = [
+                compare(table, methods, task, trials, jobs=jobs, folder=out, on_done=advance)
+                for table, task in todo
+            ]
     except KeyboardInterrupt:
-        screen.print(f"stopped after {done:,} runs; the same command goes on from here")
+        screen.print("stopped; the same command goes on from here")
         raise typer.Exit(130) from None
     _show(found, options)
 

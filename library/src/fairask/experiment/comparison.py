@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 from fairask.audit import Certificate
 from fairask.experiment.loop import Run, run_trial
 from fairask.experiment.method import BASELINE, Method, Task
-from fairask.experiment.runner import Job, compute, read_run, run
+from fairask.experiment.runner import Job, compute, read_run, run, timed
 from fairask.experiment.table import LabelledTable
 from fairask.metrics import Float, Int
 from fairask.report import words
@@ -40,15 +40,12 @@ class Trial(Job):
     method : Method
     task : Task
     number : int
-    board : ndarray of shape (3,), optional
-        Holds labels, accuracy and gap of the last round while the trial lasts.
     """
 
     table: LabelledTable
     method: Method
     task: Task
     number: int
-    board: NDArray[np.float64] | None = None
 
     @property
     def path(self) -> PurePosixPath:
@@ -64,14 +61,9 @@ class Trial(Job):
 
     def run(self) -> Run:
         """Compute the trial."""
-
-        def show(*score: float) -> None:
-            if self.board is not None:
-                self.board[:] = score
-
         split = self.table.split(self.task.seed, self.number)
         pictured = self.number == 0 and self.method.name == "fare"
-        return run_trial(self.method, split, self.task, self.number, pictured=pictured, on_round=show)
+        return run_trial(self.method, split, self.task, self.number, pictured=pictured)
 
 
 def compare(
@@ -82,7 +74,6 @@ def compare(
     *,
     jobs: int | None = None,
     folder: Path | None = None,
-    board: NDArray[np.float64] | None = None,
     on_done: Callable[[Job, float], None] | None = None,
     command: str = "",
 ) -> Comparison:
@@ -100,11 +91,8 @@ def compare(
         Processes; default what ``joblib.parallel_config`` says, or one.
     folder : Path, optional
         Keeps finished runs: the same call goes on from there. Curves are kept, and nothing else of a run.
-    board : ndarray of shape (methods, trials, 3), optional
-        Holds (labels, accuracy, gap) of the last round while runs last. Give a memory map if there
-        are several jobs.
     on_done : callable, optional
-        Called with a run of ``folder`` and its seconds.
+        Called after each run that was not in ``folder``, with the run and its seconds.
     command : str
         The command that makes the same again, for the report.
 
@@ -116,13 +104,13 @@ def compare(
     >>> compare(table, [METHODS["passive"]], Task(budget=100), trials=2).curves("passive")[0].tolist()
     [50, 100]
     """
-    todo = [
-        Trial(table, method, task, number, None if board is None else board[m, number])
-        for number in range(trials)
-        for m, method in enumerate(methods)
-    ]
+    todo = [Trial(table, method, task, number) for number in range(trials) for method in methods]
     if folder is None:
-        runs = list(compute(Trial.run, todo, jobs))
+        runs = []
+        for job, found, seconds in compute(timed, todo, jobs):
+            runs.append(found)
+            if on_done is not None:
+                on_done(job, seconds)
     else:
         run(todo, folder, workers=jobs, on_done=on_done)
         runs = [read_run(folder / trial.path, trial.method.name) for trial in todo]

@@ -264,7 +264,6 @@ def run_trial(
     number: int = 0,
     *,
     pictured: bool = False,
-    on_round: Callable[[int, float, float], None] | None = None,
     measure: Measure | None = None,
 ) -> Run:
     """Run one method on one split: ask, tell and evaluate until the labels of its batches are spent.
@@ -278,8 +277,6 @@ def run_trial(
         Trials of one number share their split and seed.
     pictured : bool
         Whether the last round's sampling distributions are kept.
-    on_round : callable, optional
-        Called with labels, accuracy and gap after every measure.
     measure : callable, optional
         Takes the place of the method's own model on the test rows.
 
@@ -294,7 +291,7 @@ def run_trial(
     [50, 100]
     """
     with _collect_warnings() as given:
-        run = _Running(method, split, task, number, on_round, measure).run(pictured)
+        run = _Running(method, split, task, number, measure).run(pictured)
     if given[NoDisagreementWarning]:
         run.warnings[NoDisagreementWarning.__name__] = given[NoDisagreementWarning]
     return run if not given[NotConvergedWarning] else replace(run, converged=False)
@@ -309,11 +306,10 @@ class _Running:
         split: Split,
         task: Task,
         number: int,
-        on_round: Callable[[int, float, float], None] | None,
         measure: Measure | None,
     ) -> None:
         self.method, self.split, self.task, self.number = method, split, task, number
-        self.on_round, self.measure = on_round, measure
+        self.measure = measure
         self.learner = method.learner(split, task, number)
         self.batches = method.plan_batches(task, len(split.pool))
         self.points: list[tuple[int, float, float]] = []
@@ -384,8 +380,6 @@ class _Running:
             self.by_group[group_text(group)].append(int(history[f"labels[{group}]"][-1]))
         if task.stop is not None and self.stopped is None and task.stop.reason(learner) is not None:
             self.stopped = spent
-        if self.on_round is not None:
-            self.on_round(*self.points[-1])
 
 
 def _spend(learner: FairActiveLearner, split: Split) -> dict[str, dict[str, int]]:

@@ -13,15 +13,17 @@ from sklearn.linear_model import LogisticRegression
 from fairask.errors import UserError, suggest
 from fairask.experiment.rivals import Decide, decider
 from fairask.experiment.table import Split
-from fairask.learner import PROFILES, FairActiveLearner, Profile
+from fairask.learner import PROFILES, FairActiveLearner, Profile, Promise
 from fairask.metrics import Metric
-from fairask.oracle import DistributionFreeFairOracle, EmpiricalFairOracle, FairOracle, LinearForestClassifier
+from fairask.oracle import EmpiricalFairOracle, LinearForestClassifier
 from fairask.oracle.base import decision_probability
 from fairask.stopping import StoppingRule
 from fairask.strategies import STRATEGIES
 
 #: The method that the others must beat.
 BASELINE = "passive"
+#: Settings that a method's digest leaves out: they came later and say nothing.
+_UNSAID = {"constraint": "", "promise": "prior"}
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,8 @@ class Method:
     constraint : str
         How the model is made fair: "" is the learner's own oracle, else a key of
         :data:`fairask.experiment.rivals.CONSTRAINTS`, of which "none" makes nothing fair.
-    promise : {"", "distribution-free"}
-        What the calibrated model's promise stands on: a prior on curves, or order statistics
-        (:class:`fairask.oracle.DistributionFreeFairOracle`).
+    promise : {"prior", "distribution-free"}
+        As in the learner.
 
     Examples
     --------
@@ -141,7 +142,7 @@ class Method:
     weights: str | None = None
     profile: Profile = "calibrated"
     constraint: str = ""
-    promise: str = ""
+    promise: Promise = "prior"
 
     def describe(self) -> str:
         """Return the settings in words."""
@@ -150,14 +151,14 @@ class Method:
             return f"strategy {self.strategy}, the default classifier {fair}"
         given = ", ".join(f"{k} = {v}" for k, v in self.strategy_params.items())
         weights = "" if self.weights is None else f", weights {self.weights}"
-        weights += f", promise {self.promise}" if self.promise else ""
+        weights += "" if self.promise == "prior" else f", promise {self.promise}"
         return f"strategy {self.strategy}{f' ({given})' if given else ''}, profile {self.profile}{weights}"
 
     @property
     def settings(self) -> dict[str, object]:
         """What determines the method's results, as plain JSON."""
         given = {key: value for key, value in asdict(self).items() if key not in ("name", "label")}
-        return {key: value for key, value in given.items() if key not in ("constraint", "promise") or value}
+        return {key: value for key, value in given.items() if key not in _UNSAID or value != _UNSAID[key]}
 
     @property
     def digest(self) -> str:
@@ -178,7 +179,7 @@ class Method:
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""
         bare = bool(self.constraint)
-        calibrated = self.profile == "calibrated" and not bare and not self.promise
+        calibrated = self.profile == "calibrated" and not bare
         return FairActiveLearner(
             split.table.X[split.pool],
             split.table.groups[split.pool],
@@ -187,8 +188,9 @@ class Method:
             metric=task.metric,
             tolerance=1.0 if bare else task.tolerance,
             profile=self.profile,
+            promise=self.promise,
             margin=None if bare else "auto",
-            oracle=self._oracle(task),
+            oracle=self.unconstrained_oracle() if bare else None,
             blind=task.blind and calibrated,
             randomized=task.randomized and calibrated,
             risk_weights=self.weights,
@@ -196,15 +198,6 @@ class Method:
             batch_size=task.batch,
             random_state=int(np.random.SeedSequence([task.seed, trial]).generate_state(1)[0]),
         )
-
-    def _oracle(self, task: Task) -> FairOracle | None:
-        if self.promise:
-            if task.blind:
-                raise UserError(
-                    f"{self.name} reads the group, and decisions must be blind to it", "leave out --blind"
-                )
-            return DistributionFreeFairOracle()
-        return self.unconstrained_oracle() if self.constraint else None
 
     def unconstrained_oracle(self) -> EmpiricalFairOracle:
         """What a learner without a constraint chooses rows by; only uncertainty sampling reads it."""
@@ -278,6 +271,7 @@ def choose_methods(names: Sequence[str] | None, profile: str = "calibrated") -> 
     if made_of is None:
         raise UserError(f"unknown profile {profile!r}", f"--profile: {suggest(profile, PROFILES)}")
     wanted = dict.fromkeys(names or DEFAULTS[profile])
+    wanted = {name.replace("-", "_"): None for name in wanted}
     for name in wanted:
         if name not in METHODS:
             raise UserError(f"unknown strategy {name!r}", f"--strategy: {suggest(name, METHODS)}")

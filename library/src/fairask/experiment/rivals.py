@@ -9,10 +9,9 @@ of the fit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -20,9 +19,10 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
+from fairask.classifiers import ProbabilityClassifier
 from fairask.errors import suggest
 from fairask.learner import FairActiveLearner
-from fairask.metrics import METRICS, Float, Matrix, Metric
+from fairask.metrics import METRICS, Float, Int, Matrix, Metric
 from fairask.oracle import Labelled, LinearForestClassifier
 from fairask.oracle.base import PoolSample
 from fairask.oracle.calibrated import PlugInLearner
@@ -30,7 +30,7 @@ from fairask.oracle.logistic import FEW_FEATURES
 from fairask.oracle.probability import calibrate, folds_by_label
 
 #: Returns the probability of a positive decision per row, from features and groups.
-Decide = Callable[[Matrix, NDArray[Any]], Float]
+Decide = Callable[[Matrix, NDArray[np.generic]], Float]
 
 #: Names of the metrics in fairlearn's ThresholdOptimizer and error-parity.
 _PARITY = {
@@ -45,18 +45,20 @@ _POOL_ROWS = 5000
 _DRAWS = 256
 
 
-def plain_classifier(X: Matrix, seed: int) -> Any:
+def plain_classifier(X: Matrix, seed: int) -> ProbabilityClassifier:
     """Return the default's classifier, not fitted: no constraint, no group by itself.
 
     >>> type(plain_classifier(np.zeros((3, 2)), 0)).__name__
     'LinearForestClassifier'
     """
-    if issparse(X) or X.shape[1] > FEW_FEATURES:
-        return LogisticRegression(C=1.0, max_iter=1000)
-    return LinearForestClassifier(random_state=seed)
+    linear = issparse(X) or X.shape[1] > FEW_FEATURES
+    made: ProbabilityClassifier = (
+        LogisticRegression(C=1.0, max_iter=1000) if linear else LinearForestClassifier(random_state=seed)
+    )
+    return made
 
 
-def fit_plain(rows: Labelled, seed: int) -> Any:
+def fit_plain(rows: Labelled, seed: int) -> ProbabilityClassifier:
     """Fit the plain classifier on labelled rows, each of which counts once.
 
     >>> rows = Labelled.of(np.eye(2), np.array([1.0, 1.0]), np.array([0, 1]), ["a", "b"])
@@ -65,11 +67,12 @@ def fit_plain(rows: Labelled, seed: int) -> Any:
     """
     y = rows.y.astype(np.int64)
     if len(np.unique(y)) < 2:
-        return DummyClassifier(strategy="constant", constant=int(y[0])).fit(rows.X, y)
+        constant: ProbabilityClassifier = DummyClassifier(strategy="constant", constant=int(y[0]))
+        return constant.fit(rows.X, y)
     return plain_classifier(rows.X, seed).fit(rows.X, y)
 
 
-def fit_held_out(rows: Labelled, seed: int) -> tuple[Any, Float]:
+def fit_held_out(rows: Labelled, seed: int) -> tuple[ProbabilityClassifier, Float]:
     """Fit the plain classifier; return also each row's probability by a classifier that did not see it.
 
     >>> from sklearn.datasets import make_moons
@@ -153,13 +156,13 @@ class _Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_ = np.array([0, 1])
 
-    def fit(self, X: Any, y: Any) -> _Scores:
+    def fit(self, X: Matrix, y: ArrayLike) -> _Scores:
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def predict_proba(self, X: Any) -> Float:
+    def predict_proba(self, X: Matrix) -> Float:
         positive = np.asarray(X, dtype=np.float64)[:, 0]
         return np.stack([1.0 - positive, positive], axis=1)
 
@@ -185,7 +188,7 @@ def _threshold_optimizer(
     (model, positive), names = fit_held_out(rows, seed), _names(rows)
     tool.fit(positive[:, None], rows.y.astype(np.int64), sensitive_features=names[rows.groups])
 
-    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+    def decide(X: Matrix, groups: NDArray[np.generic]) -> Float:
         scores, of = np.asarray(model.predict_proba(X))[:, 1], np.asarray(groups).astype(str)
         decided = np.zeros(len(scores))
         for name, mixed in tool.interpolated_thresholder_.interpolation_dict.items():
@@ -216,7 +219,7 @@ def _relaxed_thresholds(
     tool.fit(positive, rows.y.astype(np.int64), group=rows.groups)
     code = {name: i for i, name in enumerate(names.tolist())}
 
-    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+    def decide(X: Matrix, groups: NDArray[np.generic]) -> Float:
         given = np.asarray(model.predict_proba(X))[:, 1]
         codes = np.array([code[str(group)] for group in groups])
         return np.asarray(np.mean([tool(given, group=codes) for _ in range(_DRAWS)], axis=0))
@@ -292,7 +295,7 @@ def _linear_post(rows: Labelled, metric: Metric, tolerance: float, seed: int, po
     )
     index = {name: i for i, name in enumerate(rows.group_values)}
 
-    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+    def decide(X: Matrix, groups: NDArray[np.generic]) -> Float:
         own = np.array([index[group] for group in np.asarray(groups).tolist()])
         return np.asarray(rule.costs(model.proba(X, own), own) < 0, dtype=np.float64)
 
@@ -313,13 +316,13 @@ def _oxonfair(rows: Labelled, metric: Metric, tolerance: float, seed: int, pool:
     }
     model, positive = fit_held_out(rows, seed)
 
-    def scored(positive: Float, names: NDArray[np.str_], y: Any) -> dict[str, Any]:
+    def scored(positive: Float, names: NDArray[np.str_], y: Int) -> dict[str, NDArray[np.generic]]:
         return {"data": np.stack([1.0 - positive, positive], axis=1), "target": y, "groups": names}
 
     tool = FairPredictor(None, scored(positive, _names(rows)[rows.groups], rows.y.astype(np.int64)))
     tool.fit(group_metrics.accuracy, limits[metric], tolerance)
 
-    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+    def decide(X: Matrix, groups: NDArray[np.generic]) -> Float:
         given = np.asarray(model.predict_proba(X))[:, 1]
         asked = scored(given, np.asarray(groups).astype(str), np.zeros(len(given), dtype=np.int64))
         return np.asarray(np.argmax(np.asarray(tool.predict_proba(asked)), axis=1), dtype=np.float64)

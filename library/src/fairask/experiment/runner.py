@@ -121,7 +121,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "timings.csv").open("a", newline="") as log:
         timings = csv.writer(log)
-        for job, result, seconds in compute(_timed, todo, workers):
+        for job, result, seconds in compute(timed, todo, workers):
             write_run(folder, job, result)
             timings.writerow([*job.path.with_suffix("").parts, f"{seconds:.3f}"])
             log.flush()
@@ -130,7 +130,8 @@ def run(
     return len(todo)
 
 
-def _timed(job: Job) -> tuple[Job, Run, float]:
+def timed(job: Job) -> tuple[Job, Run, float]:
+    """Compute a result, and how long it takes."""
     start = time.perf_counter()
     result = job.run()
     return job, result, time.perf_counter() - start

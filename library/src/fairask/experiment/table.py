@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairask.datasets.dataset import Dataset
-from fairask.errors import TableError
 from fairask.metrics import Float, Int, Matrix
-from fairask.pools import open_source
-from fairask.pools.files import local_path
-from fairask.pools.sample import SAMPLE
+from fairask.pools.source import open_table, read_rows, table_digest
 from fairask.report.words import leaks_sentence
 from fairask.tables import TableFormat, TextColumns
-from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
+from fairask.tables.arrow import Arrow
 from fairask.tables.groups import MissingGroups, as_specs
 from fairask.tables.labels import prepare
 from fairask.tables.leaks import columns_that_tell
@@ -144,10 +141,9 @@ class LabelledTable:
         form : TableFormat, optional
             How the file is written; what is not said is recognised.
         """
-        raw, digest, notes = _read(place, form)
+        raw, digest, notes = read_place(place, form)
         data = prepare(
             raw,
-            digest=digest,
             label=label,
             protected=protected,
             positive=positive,
@@ -169,7 +165,7 @@ class LabelledTable:
             stratify=True,
             by_column=data.by_column,
             notes=[*notes, *data.notes, *([leaks_sentence(telling)] if telling else [])],
-            digest=data.digest,
+            digest=digest,
         )
 
     @property
@@ -248,37 +244,15 @@ class Split:
         return self.table.y[self.pool[rows]]
 
 
-def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[str]]:
-    """Return the raw cells of a table, the digest of where they are from, and notes on how they were read.
+def read_place(place: str, form: TableFormat | None) -> tuple[Arrow, str, Sequence[str]]:
+    """Return the cells of a table, the digest of where they are from, and notes on how they were read.
 
-    A file that fits is read; folders, URLs, tables of an engine and large Parquet files are sampled once.
+    Of more rows than a sample has, a uniform sample is read.
     """
-    local = local_path(place) if "#" not in place else None
-    with_vectors = form is not None and bool(form.vectors)
-    if local is not None and (
-        with_vectors or not (local.is_dir() or _is_large(local)) or is_dataset_folder(local)
-    ):
-        table, notes = read_noted(local, form)
-        return table, file_digest(local), notes
-    try:
-        source = open_source(place)
-    except FileNotFoundError as error:
-        raise TableError(f"there is no file or folder {place}", "Check the path") from error
-    check_names(place, list(source.schema.names))
-    drawn = source.sample(SAMPLE, 0)
+    source, notes = open_table(place, form)
+    with closing(source):
+        drawn, found = read_rows(source, form)
+        digest = table_digest(place, source)
     rows = len(drawn.keys)
     sampled = [f"a uniform sample of {rows:,} of {drawn.of:,} rows was read"] if rows < drawn.of else []
-    table, notes = read_noted(drawn.table, form)
-    return table, source.digest, [*sampled, *notes]
-
-
-def _is_large(path: Path) -> bool:
-    """Whether a Parquet file has more rows than a sample; other files, and damaged ones, say so when read."""
-    if path.suffix.lower() not in PARQUET_SUFFIXES or not path.is_file():
-        return False
-    import pyarrow.parquet as pq
-
-    try:
-        return int(pq.read_metadata(path).num_rows) > SAMPLE
-    except (ValueError, OSError):
-        return False
+    return drawn.table, digest, [*sampled, *notes, *found]

@@ -32,6 +32,7 @@ from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import FEW_FEATURES, fast_ridge
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
 from fairask.oracle.promise import (
+    MAX_PRICE,
     SafeChoice,
     choose_rule,
     choose_thresholds,
@@ -98,10 +99,10 @@ class CalibratedFairOracle(FairOracle):
        ``level`` (blind to the group: a threshold on the expected cost).
 
     Safety costs accuracy (``safety_cost_``), and less with more labels. Where it would
-    cost more than a fifth of what the model is worth, the tolerance is *infeasible with these labels*:
-    ``feasible_`` is False, a warning says within what the returned rule is, and ``gap_interval_`` says the
-    same. So it is where fewer than three labels tell of a group's rate, which would be taken from the other
-    groups.
+    cost more than ``max_price`` of what the model is worth, the tolerance is *infeasible with these labels*:
+    ``feasible_`` is False, a warning says within what the returned rule is and what a safe one costs, and
+    ``gap_interval_`` says the same. So it is where fewer than three labels tell of a group's rate, which
+    would be taken from the other groups.
 
     Each row has one answer. With ``randomized=True`` thresholds that are not safe may be mixed with a
     constant answer, which has no gap: which of the two decides about a row is then drawn by lot.
@@ -120,6 +121,9 @@ class CalibratedFairOracle(FairOracle):
     level : float in [0.5, 1)
         Probability with which the gap is within the tolerance; 0.5 is no safety at all: the expected
         gap is within the tolerance.
+    max_price : float in [0, 1)
+        Largest share of the model's worth (its accuracy above that of a constant answer) that safety may
+        cost. With 0.8 "infeasible" is rare: the model keeps its promise, and is as accurate as that leaves.
     blind : bool
         Whether predictions must not read ``sensitive_features``. (They still read ``X``: leave the
         protected column out of it.)
@@ -142,6 +146,9 @@ class CalibratedFairOracle(FairOracle):
         ``randomized``.
     safety_cost_ : float
         Accuracy given up for safety, against thresholds whose expected gap is within the tolerance.
+    cost_of_safe_ : float
+        What the most accurate safe thresholds would cost, at whatever price; NaN where none are better than a
+        constant answer.
     labels_needed_ : pair of int, or None
         From how many to how many labels are needed until the tolerance is feasible; None where it is, or
         where the labels do not tell.
@@ -181,6 +188,7 @@ class CalibratedFairOracle(FairOracle):
         metric: Metric = "tprp",
         tolerance: float = 0.1,
         level: float = 0.95,
+        max_price: float = MAX_PRICE,
         blind: bool = False,
         randomized: bool = False,
         n_folds: int = 5,
@@ -193,6 +201,7 @@ class CalibratedFairOracle(FairOracle):
         self.metric = metric
         self.tolerance = tolerance
         self.level = level
+        self.max_price = max_price
         self.blind = blind
         self.randomized = randomized
         self.n_folds = n_folds
@@ -205,6 +214,8 @@ class CalibratedFairOracle(FairOracle):
         """See :class:`FairOracle`."""
         super().check_settings()
         check_level(self.level)
+        if not 0 <= self.max_price < 1:
+            raise ValueError(f"max_price={self.max_price!r} must be in [0, 1)")
         if isinstance(self.estimator, str) and self.estimator != "linear":
             raise ValueError(f"estimator={self.estimator!r} must be a classifier, 'linear' or None")
         if not self.needs_numbers and not has_probabilities(self.estimator):
@@ -315,7 +326,9 @@ class CalibratedFairOracle(FairOracle):
         tables = tabulate(
             self.curves_, _log_odds(pool.p), pool.codes, labelled.n_groups, self.metric, rng, self._copies
         )
-        choice = choose_thresholds(tables, self.tolerance, self.level, randomized=self.randomized)
+        choice = choose_thresholds(
+            tables, self.tolerance, self.level, randomized=self.randomized, max_price=self.max_price
+        )
         cuts, unsafe = (
             np.array([t.cuts[k] for t, k in zip(tables, position, strict=True)])
             for position in (choice.position, choice.unsafe)
@@ -359,6 +372,7 @@ class CalibratedFairOracle(FairOracle):
             self.tolerance,
             self.level,
             randomized=self.randomized,
+            max_price=self.max_price,
         )
         rules, weights = members[int(choice.position[0])]
         unsafe, parts = members[int(choice.unsafe[0])]
@@ -389,6 +403,7 @@ class CalibratedFairOracle(FairOracle):
         low = 0.0 if self.level <= 0.5 else choice.lower(self.level)
         self.gap_interval_ = (min(low, self.gap_), max(choice.upper, self.gap_))
         self.safety_cost_ = max(choice.error - choice.error_unsafe, 0.0)
+        self.cost_of_safe_ = choice.cost_of_safe
         self.error_constant_ = choice.error_constant
         self.margin_ = 0.0 if self.level <= 0.5 else max(choice.upper - self.gap_, 0.0)
         self.price_ = self.safety_cost_ / self.margin_ if self.margin_ > 0 else 0.0
@@ -420,7 +435,9 @@ class CalibratedFairOracle(FairOracle):
         if not self.feasible_:
             unseen = words.name_cells(self._unseen, METRICS[self.metric], list(self.groups_))
             goal = f"{self.metric} gap within {self.tolerance:g} with probability {self.level:g}"
-            said = words.shortfall(n, self.labels_needed_, goal, self.gap_interval_[1], unseen)
+            said = words.shortfall(
+                n, self.labels_needed_, goal, self.gap_interval_[1], unseen, cost=self.cost_of_safe_
+            )
             warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
             said = words.contradicted(self.gap_by_labels_, *self.gap_interval_)
@@ -464,6 +481,7 @@ class CalibratedFairOracle(FairOracle):
             **({"gap_by_labels": self.gap_by_labels_} if known else {}),
             "unseen": int(self._unseen.sum()),
             "safety_cost": self.safety_cost_,
+            "cost_of_safe": self.cost_of_safe_,
             "reach": self.reach_,
             "needed_low": np.nan if self.labels_needed_ is None else self.labels_needed_[0],
             "needed_high": np.nan if self.labels_needed_ is None else self.labels_needed_[1],

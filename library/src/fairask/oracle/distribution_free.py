@@ -27,7 +27,7 @@ from fairask.metrics import METRICS, Float, Int, Metric
 from fairask.oracle.base import Labelled, PerturbedModel, PoolSample, Seed
 from fairask.oracle.calibrated import CalibratedFairOracle
 from fairask.oracle.probability import calibrate, folds_by_label
-from fairask.oracle.promise import RELAXED, WORTH_KEEPING, largest_gap
+from fairask.oracle.promise import MAX_PRICE, RELAXED, largest_gap
 from fairask.report import words
 from fairask.rules import PlugInRule
 
@@ -298,7 +298,7 @@ def _choose(
         min(errors[(ends == 0).all(axis=1)].min(), errors[(ends == counts[0] + 1).all(axis=1)].min())
     )
     unsafe = min(float(errors[gap <= tolerance + 1e-9].min()), constant)
-    worthwhile = constant - WORTH_KEEPING * (constant - unsafe)
+    worthwhile = constant - (1.0 - MAX_PRICE) * (constant - unsafe)
     best = int(np.argmin(errors))
     for factor in (1.0, *RELAXED):
         limit = min(factor * tolerance, 1.0)

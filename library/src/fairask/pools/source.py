@@ -5,19 +5,30 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairask.checks import check_count
-from fairask.errors import SampleWarning, UserError, suggest
+from fairask.errors import SampleWarning, TableError, UserError, suggest
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
-from fairask.pools.files import Files
+from fairask.pools.files import Files, local_path
 from fairask.pools.memory import Pool
-from fairask.pools.sample import SAMPLE
+from fairask.pools.sample import SAMPLE, RowSample
 from fairask.tables.arrow import optional
 from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
+from fairask.tables.formats import (
+    PARQUET_SUFFIXES,
+    TableFormat,
+    check_names,
+    file_digest,
+    is_dataset_folder,
+    read_noted,
+    written_as,
+)
 from fairask.tables.frames import FrameColumns
 from fairask.tables.groups import GroupColumns, as_specs, protected_columns
 
@@ -84,10 +95,67 @@ def _open_address(address: str, key: str | None) -> Engine:
         # Each engine has errors of its own.
         first = str(error).strip().partition("\n")[0]
         raise UserError(f"{backend} cannot be opened: {first}", "Check the address") from error
-    tables = database.list_tables()
-    if name not in tables:
-        raise UserError(f"the database has no table {name!r}", suggest(name, tables))
-    return Engine(database.table(name), key or named or None)
+    try:
+        tables = database.list_tables()
+        if name not in tables:
+            raise UserError(f"the database has no table {name!r}", suggest(name, tables))
+        return Engine(database.table(name), key or named or None)
+    except UserError:
+        database.disconnect()
+        raise
+
+
+def open_table(place: str | os.PathLike[str], form: TableFormat | None) -> tuple[Files | Engine, list[str]]:
+    """Open the table at a path, URL or address, and note what was recognised in it.
+
+    Parquet, folders and tables of an engine are read when they are needed; other files are read now.
+    """
+    local, name = local_path(place), os.fspath(place)
+    if local is not None and not _stays(local, form):
+        table, notes = read_noted(local, form)
+        return open_source(table), notes
+    try:
+        source = open_source(place if local is None else local)
+    except FileNotFoundError as error:
+        raise TableError(f"there is no file or folder {place}", "Check the path") from error
+    except UserError as error:
+        if local is not None and local.is_file():
+            read_noted(local)  # says in its own words what kind of file it is
+        remedy = "Give a CSV or Parquet file, or a folder of Parquet files"
+        raise TableError(error.what, error.remedy if "#" in name else remedy) from error
+    check_names(name, source.schema.names)
+    if not source.n_rows:
+        raise TableError(f"{place} has no rows", "Give a table with rows")
+    return source, []
+
+
+def _stays(local: Path, form: TableFormat | None) -> bool:
+    """Whether a local table is read where it is: Parquet and folders, unless vectors are joined to it."""
+    if (form is not None and form.vectors is not None) or is_dataset_folder(local):
+        return False
+    return local.is_dir() or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
+
+
+def table_digest(place: str | os.PathLike[str], source: Files | Engine) -> str:
+    """Return the sha256 of a local file; of a table elsewhere, that of its source."""
+    local = local_path(place)
+    return source.digest if local is None else file_digest(local, hidden=False)
+
+
+def read_rows(
+    source: Files | Engine, form: TableFormat | None = None, sample: int = SAMPLE, seed: int = 0
+) -> tuple[RowSample, list[str]]:
+    """Read a table, or a uniform sample of it, and its cells; note what was recognised in them.
+
+    >>> import pyarrow as pa
+    >>> read_rows(open_source(pa.table({"paid": ["5 %", "7 %"], "sex": ["f", "m"]})))[0].table.to_pydict()
+    {'paid': [5, 7], 'sex': ['f', 'm']}
+    """
+    drawn = source.sample(sample, seed)
+    table, notes = read_noted(drawn.table, None if form is None else replace(form, vectors=None))
+    if written_as(source.schema):
+        table = table.replace_schema_metadata(source.schema.metadata)
+    return replace(drawn, table=table), notes
 
 
 def open_pool(

@@ -538,7 +538,7 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
             f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
             f"{fitted['gap_high']:.2f}{price}. "
-            f"{_needed(fitted, rows)}"
+            f"{_needed(fitted, rows)}{_cost_of_safe(fitted, tolerance)}"
         )
     elif cost > SAME:
         said.append(
@@ -548,6 +548,14 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     if fitted["contradicted"]:
         said.append(_contradiction(fitted))
     return " ".join(said) or None
+
+
+def _cost_of_safe(fitted: Mapping[str, Any], tolerance: float) -> str:
+    """Say what the tolerance costs with the labels at hand, if it can be had."""
+    cost = fitted.get("cost_of_safe")
+    if cost is None or math.isnan(cost):
+        return ""
+    return f" With these, a gap within {tolerance:g} costs {100 * cost:.1f} points of accuracy."
 
 
 def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
@@ -578,6 +586,19 @@ def _contradiction(fitted: Mapping[str, Any]) -> str:
         f"The labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
         "trust this model without an audit."
     )
+
+
+def promise_sentence(promise: str) -> str:
+    """Say in a model card what a model's promise stands on, if it is not the default's.
+
+    >>> promise_sentence("distribution-free")
+    ' Its promise is distribution-free: it stands on labels that did not train it, and on no prior.'
+    >>> promise_sentence("prior")
+    ''
+    """
+    if promise == "prior":
+        return ""
+    return f" Its promise is {promise}: it stands on labels that did not train it, and on no prior."
 
 
 def by_lot_sentence(share: float, method: str | None = None) -> str:
@@ -649,7 +670,14 @@ def contradicted(by_labels: float, low: float, high: float) -> str:
     )
 
 
-def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: float, unseen: str = "") -> str:
+def shortfall(
+    labels: int,
+    needed: tuple[int, int] | None,
+    goal: str,
+    upper: float,
+    unseen: str = "",
+    cost: float = math.nan,
+) -> str:
     """Say, as a warning of an oracle, why labels do not suffice for a tolerance.
 
     Parameters
@@ -664,6 +692,8 @@ def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: flo
         Upper limit of the returned rule's gap.
     unseen : str
         Rows of which fewer than three are labelled, or nothing.
+    cost : float
+        Accuracy that a safe rule costs, or NaN.
 
     Examples
     --------
@@ -678,7 +708,9 @@ def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: flo
             "label more rows of that group"
         )
     about = "more labels are needed" if needed is None else f"about {labels_range(needed)} are needed"
-    return f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}; {about}"
+    priced = "" if math.isnan(cost) else f", or {100 * cost:.1f} points of accuracy given up (max_price)"
+    said = f"no useful rule has a {goal}; that of the returned rule is within {upper:.2f}"
+    return f"{begin}{said}; {about}{priced}"
 
 
 #: How the feature of a column ends that is 1 where the value is missing.
@@ -979,37 +1011,42 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
     )
 
 
-#: What lets a model see images.
+#: What lets a model see images and hear audio.
 EMBED = (
-    "Add embeddings, numbers that describe each image: a column of lists of numbers, or an .npy file with a "
-    'row for each row of the table. The page "Text and embeddings" of the documentation shows local encoders.'
+    "Add embeddings, numbers that describe each image or recording: a column of lists of numbers, or an .npy "
+    'file with a row for each row of the table. The page "Text and embeddings" of the documentation shows '
+    "local encoders."
 )
 
 
-def images_sentence(images: Sequence[str], learned: Sequence[str] | None = None) -> str:
-    """Say that a model does not see images, and what it learns from instead, where that is known.
+def unseen_sentence(unseen: Mapping[str, str], learned: Sequence[str] | None = None) -> str:
+    """Say that a model does not see images or hear audio, and what it learns from instead, if that is known.
 
-    >>> images_sentence(["photo"], ["age", "site"])
+    ``unseen`` are the columns with the kind of each, "image" or "audio".
+
+    >>> unseen_sentence({"photo": "image"}, ["age", "site"])
     "The model cannot see the images in 'photo'; it learns only from 'age', 'site'."
-    >>> images_sentence(["photo"], [])
-    "The model cannot see the images in 'photo', and no other column is left to learn from."
+    >>> unseen_sentence({"call": "audio"}, [])
+    "The model cannot hear the recordings in 'call', and no other column is left to learn from."
     """
-    unseen = f"The model cannot see the images in {', '.join(map(repr, images))}"
+    said = {"image": "see the images in", "audio": "hear the recordings in"}
+    by_kind = [(said[kind], [repr(n) for n, of in unseen.items() if of == kind]) for kind in said]
+    verbs = listed([f"{verb} {', '.join(names)}" for verb, names in by_kind if names])
     if learned is None:
-        return f"{unseen}; it learns only from other columns."
+        return f"The model cannot {verbs}; it learns only from other columns."
     if not learned:
-        return f"{unseen}, and no other column is left to learn from."
-    return f"{unseen}; it learns only from {', '.join(map(repr, learned))}."
+        return f"The model cannot {verbs}, and no other column is left to learn from."
+    return f"The model cannot {verbs}; it learns only from {', '.join(map(repr, learned))}."
 
 
 def missing_sentence(names: Sequence[str]) -> str:
-    """Name images that a table has and nobody sent.
+    """Name images and recordings that a table has and nobody sent.
 
     >>> missing_sentence(["7.png", "8.png"])
-    '2 images that the table names were not sent: 7.png and 8.png.'
+    '2 files that the table names were not sent: 7.png and 8.png.'
     """
     some = listed(names[:3]) + (", …" if len(names) > 3 else "")
-    words = "image that the table names was" if len(names) == 1 else "images that the table names were"
+    words = "file that the table names was" if len(names) == 1 else "files that the table names were"
     return f"{len(names):,} {words} not sent: {some}."
 
 
@@ -1090,6 +1127,80 @@ def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
         else "A judge was tried and is not heeded, because he would save next to nothing."
     )
     return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
+
+
+def suspicion_sentence(kind: str, people: Sequence[str], facts: Sequence[Any], rows: int) -> str:
+    """Say what is found about people who answer, and what to do; ``rows`` answers are probably wrong.
+
+    >>> print(suspicion_sentence("harsh", ["Ann"], [("F", "no", "yes", 0.41, 0.05)], 23))
+    Ann says 'no' to 41% of F who deserve 'yes'; others to 5%. 23 answers of Ann are probably wrong: ask for
+    these rows again.
+    >>> print(suspicion_sentence("copies", ["Ann", "Bob"], (40.0, 6.6), 31))
+    Ann and Bob give the same wrong answer to 40 rows; 7 would be expected. 31 answers of Ann and Bob are
+    probably wrong: ask for these rows again.
+    >>> print(suspicion_sentence("drift", ["Cem"], (0.16, 0.06), 0))
+    Cem errs in 16% of the earlier answers and in 6% of the later ones.
+    """
+    name, parts = " and ".join(people), []
+    if kind == "copies":
+        parts.append(
+            f"{name} give the same wrong answer to {facts[0]:.0f} rows; {facts[1]:.0f} would be expected."
+        )
+    elif kind == "drift":
+        parts.append(
+            f"{name} errs in {facts[0]:.0%} of the earlier answers and in {facts[1]:.0%} of the later ones."
+        )
+    else:
+        beside = "in gold rows" if kind == "leaked" else "others"
+        told = [
+            f"{said!r} to {rate:.0%} of {group} who deserve {right!r}; {beside} to {other:.0%}"
+            for group, said, right, rate, other in facts
+        ]
+        parts.append(f"{name} says {', and '.join(told)}.")
+        if kind == "random":
+            parts.append("That is hardly better than by chance.")
+        if kind == "leaked":
+            parts.append(f"{name} may know the gold rows: these answers to them are not counted.")
+    if rows:
+        many = "answer" if rows == 1 else "answers"
+        again = (
+            "is probably wrong: ask for this row" if rows == 1 else "are probably wrong: ask for these rows"
+        )
+        parts.append(f"{rows:,} {many} of {name} {again} again.")
+    return " ".join(parts)
+
+
+def learned_noise_sentence(groups: Sequence[str], wrong: Any, doubt: Any) -> str:
+    """Say in a certificate what was learned of wrong labels, by right label (0, then 1) and group.
+
+    >>> print(learned_noise_sentence(["F"], [[0.02], [0.1]], [[0.01], [0.02]]))
+    Labels told are wrong as often as gold rows show, whatever the decision: F 2.0% of negative ones (standard
+    error 1.0%) and 10.0% of positive ones (2.0%). The bounds are widened for both. Gold rows were drawn at
+    random, and the same people made the labels, who did not know which rows are gold.
+    """
+    told = "; ".join(
+        f"{name} {wrong[0][g]:.1%} of negative ones ({'' if g else 'standard error '}{doubt[0][g]:.1%}) "
+        f"and {wrong[1][g]:.1%} of positive ones ({doubt[1][g]:.1%})"
+        for g, name in enumerate(groups)
+    )
+    return (
+        f"Labels told are wrong as often as gold rows show, whatever the decision: {told}. The bounds are "
+        "widened for both. Gold rows were drawn at random, and the same people made the labels, who did not "
+        "know which rows are gold."
+    )
+
+
+def learned_from_sentence(file: str, sha256: str, answers: int, people: int, gold: int, opinions: int) -> str:
+    """Say what wrong labels were learned from.
+
+    >>> learned_from_sentence("a.csv", "ab12", 1200, 5, 300, 2)
+    'wrong labels were learned from a.csv (sha256 ab12): 1,200 answers of 5 people, 300 gold rows; a label has 2 opinions'
+    """  # noqa: E501
+    many = f"{opinions} opinions" if opinions > 1 else "one opinion"
+    return (
+        f"wrong labels were learned from {file} (sha256 {sha256}): {answers:,} answers of {people:,} people, "
+        f"{gold:,} gold rows; a label has {many}"
+    )
 
 
 def standing_sentence(verdict: str, since: str | None, tolerance: float, needed: int | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -162,8 +162,8 @@ class Reading:
 
     Examples
     --------
-    >>> Reading("number", thousands=",").read(["$1,006.00", "-", None]).to_pylist()
-    [1006, None, None]
+    >>> Reading("number", thousands=",").read(["$1,006.00", "(20)", "-", None]).to_pylist()
+    [1006, -20, None, None]
     >>> Reading("date", month_first=True).read(["3/4/2024"]).to_pylist()
     [datetime.date(2024, 3, 4)]
     """
@@ -198,17 +198,22 @@ class Reading:
         number = rf"(?P<number>{whole}(?:[{self.decimal}][0-9]+)?(?:[eE][+-]?[0-9]+)?)"
         before, after = rf"(?P<before>{_SIGNS})?", rf"(?P<after>{_SIGNS})?"
         # No blank is tried twice (*+): a cell of blanks alone would take for ever.
-        return re.compile(rf"\s*+(?P<minus>[+-]?)\s*+{before}\s*+(?P<inner>[+-]?){number}\s*+{after}\s*+")
+        return re.compile(
+            rf"\s*+(?P<minus>[+(-]?)\s*+{before}\s*+(?P<inner>[+(-]?){number}\s*+{after}\s*+(?P<end>\)?)\s*+"
+        )
 
     def _number(self, text: str) -> float | None:
         found = self.pattern.fullmatch(text)
         return None if found is None else self.number(found)
 
-    def number(self, found: re.Match[str]) -> float:
-        """Return the number that :attr:`pattern` has found."""
+    def number(self, found: re.Match[str]) -> float | None:
+        """Return the number that :attr:`pattern` has found, negative in brackets; None with two signs."""
+        signs = found["minus"] + found["inner"]
+        if len(signs) > 1 or ("(" in signs) != bool(found["end"]) or (found["before"] and found["after"]):
+            return None
         plain = found["number"].replace(self.thousands, "") if self.thousands else found["number"]
         number = float(plain.replace(self.decimal, "."))
-        return -number if "-" in (found["minus"], found["inner"]) else number
+        return number if signs in ("", "+") else -number
 
     def _date(self, text: str) -> datetime.date | None:
         found = next((m for form in _DATES if (m := form.fullmatch(text.strip()))), None)
@@ -279,8 +284,7 @@ def recognise(
     decimal, thousands : str, optional
         The signs, if they are known.
     comma : bool
-        Whether a comma stands between thousands rather than before decimals: in files whose fields are
-        separated by another sign it does not.
+        Whether a comma that could be either stands between thousands rather than before decimals.
     typed : bool
         Whether the source has types, so that plain digits that are kept as texts are no numbers.
 
@@ -304,9 +308,50 @@ def recognise(
         decimal, thousands = (".", ",") if comma else (",", ".")
     style = Reading("number", decimal or ("," if thousands == "." else "."), thousands or "")
     found = _numbers(words, codes, rows, style, said=said, typed=typed)
-    if found is None and not said and style.decimal == ",":
-        found = _numbers(words, codes, rows, Reading("number"), said=said, typed=typed)
+    if found is None and not said:
+        style = Reading("number") if style.decimal == "," else Reading("number", ",", ".")
+        found = _numbers(words, codes, rows, style, said=said, typed=typed)
+        if found is not None and found.stray and style.decimal == ",":
+            found = None  # words among lists such as 1,2
     return found or _dates(words, codes) or _lists(words, codes)
+
+
+def recognise_all(
+    columns: Mapping[str, Arrow],
+    *,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comma: bool = True,
+    typed: bool = True,
+) -> dict[str, Recognised]:
+    """Say how the texts of a table's columns are written, as :func:`recognise` does for one.
+
+    Where a column can only be read with a decimal comma, and none only with a comma between thousands, the
+    others are written so too: 1.234 is a whole number there.
+
+    >>> import pyarrow as pa
+    >>> found = recognise_all({"rate": pa.array(["4,5 %", "12,0 %"]), "paid": pa.array(["1.234", "950"])})
+    >>> found["paid"].values.to_pylist()
+    [1234, 950]
+    """
+
+    def read(comma: bool) -> dict[str, Recognised]:
+        found = {
+            name: recognise(column, decimal=decimal, thousands=thousands, comma=comma, typed=typed)
+            for name, column in columns.items()
+        }
+        return {name: one for name, one in found.items() if one is not None}
+
+    found = read(comma)
+    if not comma or decimal is not None or thousands is not None:
+        return found
+    return read(False) if has_decimal_comma(found) else found
+
+
+def has_decimal_comma(found: Mapping[str, Recognised]) -> bool:
+    """Whether some columns have numbers with a decimal comma, and none with a comma between thousands."""
+    notes = {one.note for one in found.values()}
+    return _COMMA in notes and _THOUSANDS not in notes
 
 
 def read_cells(
@@ -335,11 +380,9 @@ def read_cells(
         return table  # the names are refused later, with words
     headings: dict[str, list[str]] = {}
     signs: list[str] = []
-    for at, name in enumerate(table.column_names):
-        column = table.column(at)
-        found = recognise(column, decimal=decimal, thousands=thousands, comma=comma, typed=typed)
-        if found is None:
-            continue
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    read = recognise_all(columns, decimal=decimal, thousands=thousands, comma=comma, typed=typed)
+    for name, found in read.items():
         if found.note:
             headings.setdefault(found.note, []).append(repr(name))
         if found.detail:
@@ -353,6 +396,7 @@ def read_cells(
             )
             notes.append(f"{what}{found.first!r} in data row {found.stray[0] + 1:,}")
         if found.reading is not None:
+            at = table.column_names.index(name)
             table = table.set_column(at, found.reading.mark(name, found.values.type), found.values)
     if signs:
         headings = {"numbers were read without the sign beside them": signs} | headings
@@ -378,7 +422,7 @@ def _numbers(
     first = [word for word in words[:200] if not _is_stand_in(word)]
     if not first or sum(match(word) is not None for word in first) < 0.5 * len(first):
         return None
-    numbers, stray, signs, styled = list[float | None](), list[int](), set[str](), False
+    numbers, stray, signs, styled, bracketed = list[float | None](), list[int](), set[str](), False, False
     for at, word in enumerate(words):
         found = match(word)
         if found is None:
@@ -386,12 +430,13 @@ def _numbers(
             if not _is_stand_in(word):
                 stray.append(at)
             continue
-        text = found["number"]
-        if _is_code(text) or (found["minus"] and found["inner"]) or (found["before"] and found["after"]):
+        text, number = found["number"], style.number(found)
+        if _is_code(text) or number is None:
             return None
         signs.add(found["before"] or found["after"] or "")
         styled |= "," in text or (bool(style.thousands) and style.thousands in text)
-        numbers.append(style.number(found))
+        bracketed |= bool(found["end"])
+        numbers.append(number)
     n_numbers = len(words) - numbers.count(None)
     known = sum(int(n) for n, word in zip(rows, words, strict=True) if not _is_stand_in(word))
     if stray and (n_numbers <= _MANY or sum(int(rows[at]) for at in stray) > _MOST_STRAY * known):
@@ -399,7 +444,7 @@ def _numbers(
     if len(signs - {""}) > 1:
         return None  # dollars and euros are no common scale
     sign = "".join(signs)
-    if typed and not (sign or styled or n_numbers < len(words)):
+    if typed and not (sign or styled or bracketed or n_numbers < len(words)):
         return None
     out = Recognised(style, _as_array("number", numbers, codes), detail=sign)
     if styled and not said:
@@ -559,11 +604,11 @@ def as_numbers(column: Column, name: str = "") -> npt.NDArray[np.generic]:
     kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         micros = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
-        return _floats(pc.cast(micros, pa.float64())) / (_DAY * 1e6)
+        return _floats(pc.cast(micros, pa.float64(), safe=False)) / (_DAY * 1e6)
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         unit = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
         whole = pc.cast(column, pa.int32() if kind.bit_width == 32 else pa.int64())
-        return _floats(pc.cast(whole, pa.float64())) / (_DAY * unit)
+        return _floats(pc.cast(whole, pa.float64(), safe=False)) / (_DAY * unit)
     # A float stays what it is: a feature must not depend on whether its block has missing values.
     if pa.types.is_boolean(kind) and column.null_count:
         column = pc.cast(column, pa.int8())

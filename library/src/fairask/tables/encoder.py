@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fairask.errors import InputWarning, TableError, suggest
 from fairask.tables.arrow import Arrow, Column, Out, frame_table, is_text, kind_of, optional
-from fairask.tables.cells import Reading, as_numbers, coded, listed, recognise, text_of, unread_number
+from fairask.tables.cells import Reading, as_numbers, coded, listed, recognise_all, text_of, unread_number
 from fairask.tables.text import (
     WORDS_OF_NAMES,
     WORDS_OF_TEXT,
@@ -39,9 +39,9 @@ REST = "(rest)"
 CONSTANT = "one value only"
 #: Numbers from 2 up to this may be people's ages.
 _OLDEST = 120
-#: Rows from which on their numbers are compared with those of the fit as a whole, and how many times larger
-#: or smaller they must be in the median to be in another unit.
-_ENOUGH, _OTHER_UNIT = 20, 30.0
+#: Rows from which on their numbers are compared with those of the fit as a whole, the share of them that may
+#: be beyond a percentile of it, and how many times larger or smaller they must be to be in another unit.
+_ENOUGH, _MOST_BEYOND, _OTHER_UNIT = 20, 0.25, 30.0
 #: Columns that are named in a warning.
 _NAMED = 5
 #: Texts with so many different values, or fewer, are answers to choose from, however many words they have.
@@ -166,12 +166,12 @@ class Seen:
         if not len(known) or self.kind == "boolean" or not span > 0.0:
             return None
         n = len(known)
-        far = 0.0 if n >= _ENOUGH else 10.0 * span
+        far, most = (0.0, _MOST_BEYOND) if n >= _ENOUGH else (10.0 * span, 0.5)
         for side, bound, beyond in (
             ("below", self.low, known < self.low - far),
             ("above", self.high, known > self.high + far),
         ):
-            if 2 * (count := int(np.count_nonzero(beyond))) > n:
+            if (count := int(np.count_nonzero(beyond))) > most * n:
                 return f"{count:,} of {n:,} known values are {side} {bound:.5g}, and 1 % of the fitted were"
         size = _size(known)
         if n >= _ENOUGH and size and self.size and not 1 / _OTHER_UNIT < size / self.size < _OTHER_UNIT:
@@ -526,19 +526,17 @@ class Encoder:
     def _unlike(self, part: Part, column: Column) -> str | None:
         """Say how a column differs from the one of the fit."""
         if isinstance(part, Number) and part.name in self.seen:
-            why = self.seen[part.name].differs(as_numbers(column, part.name).astype(np.float64))
-            return why and f"column {part.name!r}: {why}"
-        if isinstance(part, Category) and REST not in part.levels:
+            numbers = as_numbers(column, part.name).astype(np.float64)
+            gone, why = np.isnan(numbers), self.seen[part.name].differs(numbers)
+        elif isinstance(part, Category) and REST not in part.levels:
             values, codes = coded(column)
-            words = [text_of(value) for value in values]
-            new = [at for at, word in enumerate(words) if word is not None and word not in part.levels]
-            unknown, known = int(np.isin(codes, new).sum()), int((codes >= 0).sum())
-            if 2 * unknown > known:
-                return (
-                    f"column {part.name!r}: {unknown:,} of {known:,} known values are none of its "
-                    f"{len(part.levels):,} categories, such as {str(words[new[0]])[:40]!r}"
-                )
-        return None
+            gone, why = codes < 0, _new_levels(part, values, codes)
+        else:
+            return None
+        had_gaps, n = f"{part.name} is missing" in part.features, int(gone.sum())
+        if not had_gaps and len(gone) >= _ENOUGH and 2 * n > len(gone):
+            why = f"{n:,} of {len(gone):,} values are missing, and none was when it was fitted"
+        return why and f"column {part.name!r}: {why}"
 
     def _read(self, part: Part, column: Column) -> Column:
         """Return a column with its texts read as they were for the fit."""
@@ -616,6 +614,19 @@ class Encoder:
         self.__dict__.update(Encoder.from_dict(json.loads(state["encoder"])).__dict__)
 
 
+def _new_levels(part: Category, values: Sequence[object], codes: npt.NDArray[np.int64]) -> str | None:
+    """Say that most values are none of the categories, if they are."""
+    words = [text_of(value) for value in values]
+    new = [at for at, word in enumerate(words) if word is not None and word not in part.levels]
+    unknown, known = int(np.isin(codes, new).sum()), int((codes >= 0).sum())
+    if 2 * unknown <= known:
+        return None
+    return (
+        f"{unknown:,} of {known:,} known values are none of its {len(part.levels):,} categories, such as "
+        f"{str(words[new[0]])[:40]!r}"
+    )
+
+
 def _is_text(column: Column) -> bool:
     if isinstance(column, Sequence | np.ndarray):
         return any(isinstance(value, str) for value in column)
@@ -686,11 +697,11 @@ def fit_encoder(
     left_out: dict[str, str] = {}
     readings: dict[str, Reading] = {}
     seen: dict[str, Seen] = {}
+    recognised = recognise_all({name: table.column(name) for name in names if name not in text.names})
     for name in names:
-        column = table.column(name)
-        reading = Reading.of(table.schema.field(name))
-        if name not in text.names and (read := recognise(column)) is not None and read.reading is not None:
-            column, reading = read.values, read.reading
+        column, reading = table.column(name), Reading.of(table.schema.field(name))
+        if name in recognised and (found_out := recognised[name]).reading is not None:
+            column, reading = found_out.values, found_out.reading
         found = _fit_part(name, column, text, keep=name in keep)
         if found is None or isinstance(found, str):
             left_out[name] = found or CONSTANT

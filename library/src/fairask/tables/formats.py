@@ -19,7 +19,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,18 @@ from fairask.documents import (
     reading,
     too_much,
 )
-from fairask.errors import TableError, suggest
+from fairask.errors import TableError, UserError, suggest
 from fairask.tables.arrow import Arrow, decoded, frame_table, is_text, optional
-from fairask.tables.cells import MISSING, Reading, is_number, mixed_column, read_cells, text_of
+from fairask.tables.cells import (
+    MISSING,
+    Reading,
+    has_decimal_comma,
+    is_number,
+    mixed_column,
+    read_cells,
+    recognise_all,
+    text_of,
+)
 
 
 @dataclass(frozen=True)
@@ -82,25 +91,32 @@ class TableFormat:
             raise TableError(f"--decimal and --thousands are both {self.decimal!r}", "Give two signs")
 
 
-class _AsWritten(TableFormat):
-    """Texts that mean numbers or dates stay as they are."""
+class _Text(NamedTuple):
+    """How a text was written that a table was read from."""
+
+    encoding: str
+    delimiter: str
+
+
+#: A table whose cells stay as they are, and how its text was written, if it was one.
+_Raw = tuple[Arrow, _Text | None]
 
 
 #: Where the schema of a table that was a text says how it was written.
 _WRITTEN_AS = b"fairask: written as"
 
 
-def written_as(table: Arrow) -> dict[str, str]:
-    """Return encoding, delimiter and decimal sign of the text that a table was read from.
+def written_as(schema: Arrow) -> dict[str, str]:
+    """Return encoding, delimiter and decimal sign of the text that a table of this schema was read from.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("a;b\\n1,5;x\\n")
-    ...     written_as(read_table(file))
+    ...     written_as(read_table(file).schema)
     {'encoding': 'utf-8', 'delimiter': ';', 'decimal': ','}
     """
-    said = (table.schema.metadata or {}).get(_WRITTEN_AS, b"{}")
+    said = (schema.metadata or {}).get(_WRITTEN_AS, b"{}")
     return {str(name): str(value) for name, value in json.loads(said).items()}
 
 
@@ -176,21 +192,34 @@ def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, l
     import pyarrow as pa
 
     form, notes = form or TableFormat(), list[str]()
-    if isinstance(source, str | PathLike):
-        file = Path(source)
-        table, name = _read_file(file, form, notes), file.name
-    else:
-        name = "the table"
-        try:
-            if isinstance(source, Mapping):
-                plain = pa.table({column: list(values) for column, values in source.items()})
-                table = _read_cells(plain, form, notes)
-            else:
-                table = _read_cells(frame_table(source), form, notes)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise TableError(
-                f"the columns cannot be a table: {error}", "Give columns of equal length, each of one type"
-            ) from error
+    text, name = None, "the table"
+    try:
+        if isinstance(source, str | PathLike):
+            name = Path(source).name
+            table, text = _read_file(Path(source), form, notes)
+        elif isinstance(source, Mapping):
+            table = pa.table({column: list(values) for column, values in source.items()})
+        else:
+            table = frame_table(source)
+        table = read_cells(
+            table,
+            notes,
+            decimal=form.decimal,
+            thousands=form.thousands,
+            comma=text is None or text.delimiter == ",",
+            typed=text is None,
+        )
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise TableError(
+            f"the columns cannot be a table: {error}", "Give columns of equal length, each of one type"
+        ) from error
+    if text is not None:
+        readings = [Reading.of(field) for field in table.schema]
+        comma = form.decimal == "," or any(reading and reading.decimal == "," for reading in readings)
+        written = json.dumps({**text._asdict(), "decimal": "," if comma else "."})
+        table = table.replace_schema_metadata({_WRITTEN_AS: written})
     check_names(name, table.column_names)
     if not table.num_rows:
         raise TableError(f"{name} has a header and no rows", "Give a table with rows")
@@ -209,7 +238,7 @@ def read_raw(file: Path, form: TableFormat | None = None) -> Arrow:
     ...     read_raw(file).to_pydict()
     {'row': [1], 'label': ['5 %']}
     """
-    return _read_file(file, _AsWritten(**vars(form or TableFormat())), [])
+    return _read_file(file, form or TableFormat(), [])[0]
 
 
 def sheet_content(file: Path, form: TableFormat | None = None) -> str | None:
@@ -267,10 +296,10 @@ def file_digest(path: Path, *, hidden: bool = True) -> str:
     return total.hexdigest()
 
 
-def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
+def _read_file(file: Path, form: TableFormat, notes: list[str]) -> _Raw:
     if file.is_dir() and is_dataset_folder(file):
         with reading(file.name, "Save it to disk again"):
-            return _read_cells(_read_dataset_folder(file, form.sheet), form, notes)
+            return _read_dataset_folder(file, form.sheet), None
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TableError(
@@ -291,12 +320,12 @@ def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
         raise TableError(f"{file.name} is empty", "Give a file with a header line and rows")
     with reading(file.name):
         if suffix in _DATABASES:
-            return _read_cells(_read_database(file, head, form), form, notes)
+            return _read_database(file, head, form), None
         if suffix == ".xlsx":
             if not head.startswith(b"PK"):
                 kind = _kind(head) or "no workbook"
                 raise TableError(f"{file.name} is {kind}, though its name says .xlsx", "Save it as .xlsx")
-            return _read_cells(_read_workbook(file, form.sheet, notes), form, notes)
+            return _read_workbook(file, form.sheet, notes), None
         if suffix == ".gz":
             with gzip.open(file) as stream:
                 return _read_content(file.stem, _unpacked(file, stream, file.stat().st_size), form, notes)
@@ -305,7 +334,7 @@ def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
         return _read_content(file.name, file.read_bytes(), form, notes)
 
 
-def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]) -> Arrow:
+def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]) -> _Raw:
     """Read text, JSON or Parquet, by the name of the file."""
     suffix = Path(name).suffix.lower()
     if suffix not in _PLAIN_SUFFIXES:
@@ -314,20 +343,12 @@ def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]
             f"Pack a file that ends in {', '.join(_PLAIN_SUFFIXES)}",
         )
     if suffix in PARQUET_SUFFIXES:
-        return _read_cells(_read_parquet(name, content), form, notes)
+        return _read_parquet(name, content), None
     _check_kind(name, _kind(content[:64]), content[:64])
     text, encoding = _decode(name, content, form.encoding, notes)
     if suffix in _JSON_SUFFIXES:
-        return _read_cells(_read_records(name, text, lines=suffix != ".json"), form, notes)
+        return _read_records(name, text, lines=suffix != ".json"), None
     return _read_delimited(name, text, encoding, form, notes)
-
-
-def _read_cells(
-    table: Arrow, form: TableFormat, notes: list[str], *, comma: bool = True, typed: bool = True
-) -> Arrow:
-    if isinstance(form, _AsWritten):
-        return table
-    return read_cells(table, notes, decimal=form.decimal, thousands=form.thousands, comma=comma, typed=typed)
 
 
 def _kind(head: bytes) -> str | None:
@@ -581,7 +602,7 @@ def _below_title(rows: Sequence[Sequence[object]]) -> int:
     return 0
 
 
-def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, notes: list[str]) -> Arrow:
+def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, notes: list[str]) -> _Raw:
     """Read text whose fields are separated by one sign; name columns without a name."""
     import pyarrow as pa
 
@@ -600,6 +621,9 @@ def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, note
     plain = dict.fromkeys(header, pa.string()) if form.thousands == "." else {}
     try:
         table = _parsed(content, delimiter, plain, note)
+        if not plain and form.decimal is form.thousands is None and _has_decimal_comma(table, delimiter):
+            doubles = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+            table = _parsed(content, delimiter, dict.fromkeys(doubles, pa.string()), note)
         codes = _codes(table, text, delimiter)
         if codes:
             texts = _parsed(content, delimiter, plain | dict.fromkeys(codes, pa.string()), note)
@@ -620,11 +644,15 @@ def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, note
     names = [" ".join(str(n).split()) or f"(unnamed {i + 1})" for i, n in enumerate(table.column_names)]
     table = table.rename_columns(names)
     _check_fields(name, table)
-    table = _read_cells(table, form, notes, comma=delimiter == ",", typed=False)
-    readings = [Reading.of(field) for field in table.schema]
-    comma = form.decimal == "," or any(reading and reading.decimal == "," for reading in readings)
-    written = {"encoding": encoding, "delimiter": delimiter, "decimal": "," if comma else "."}
-    return table.replace_schema_metadata({_WRITTEN_AS: json.dumps(written)})
+    return table, _Text(encoding, delimiter)
+
+
+def _has_decimal_comma(table: Arrow, delimiter: str) -> bool:
+    names = table.column_names
+    columns = {
+        name: column for name, column in zip(names, table.columns, strict=True) if names.count(name) == 1
+    }
+    return has_decimal_comma(recognise_all(columns, comma=delimiter == ",", typed=False))
 
 
 def _parsed(

@@ -99,6 +99,8 @@ SMALL_GROUP = 30
 SMALL_GROUP_SHARE = 0.05
 #: The group of rows whose group is not known, and of combinations that are too small for a group.
 UNKNOWN, OTHER = "(unknown)", "(other)"
+#: How people write, in any case, that a group is not known. "None" and "prefer not to say" are answers.
+_NOT_KNOWN = frozenset(("unknown", "not known", "not available", "missing", "n/a", "?", "-", "--"))
 
 
 #: What can be done with rows whose group is not known; by default they are a group of their own.
@@ -128,7 +130,7 @@ def sort_out_missing(
     >>> sort_out_missing(table, "sex", "drop", notes := []).tolist()
     [True, False, True]
     >>> notes
-    ["1 row has no value in 'sex' and was left out: data row 2"]
+    ["1 row (33.3 %) has no known value in 'sex' and is left out: data row 2"]
     >>> sort_out_missing(table, "sex", "unknown", [])
     Traceback (most recent call last):
     fairask.errors.TableError: --missing-groups unknown is for audits, whose bounds allow for any group...
@@ -146,18 +148,28 @@ def sort_out_missing(
     if not len(gone) or not known.any():
         return np.ones(len(known), dtype=bool)
     n, least, named = len(gone), _least(len(known)), ", ".join(specs)
-    have = f"{n:,} row{' has' if n == 1 else 's have'} no value in {named!r}"
-    if how == "drop":
-        notes.append(f"{have} and {'was' if n == 1 else 'were'} left out: {numbered(gone)}")
-        return known
-    if n < least:
+    if how != "drop" and n < least:
         raise TableError(
             f"protected column {named!r} has missing values in {n:,} row{'s' * (n > 1)}, too few for a "
             f"group: {numbered(gone)}",
             f"--missing-groups drop leaves them out; from {least} rows on they are a group of their own",
         )
-    notes.append(f"{have} and {'is' if n == 1 else 'are'} the group {UNKNOWN!r}: {numbered(gone)}")
-    return np.ones(len(known), dtype=bool)
+    notes.append(missing_note(named, how, n, len(known), numbered(gone)))
+    return known if how == "drop" else np.ones(len(known), dtype=bool)
+
+
+def missing_note(protected: str, how: MissingGroups | None, n: int, rows: int, which: str) -> str:
+    """Say how many rows have no group, what becomes of them, and which they are, if that is known.
+
+    >>> missing_note("sex", "own", 3, 60, "data rows 1, 2, 9")
+    "3 rows (5.0 %) have no known value in 'sex' and are the group '(unknown)': data rows 1, 2, 9"
+    """
+    becomes = {"drop": " and are left out", "unknown": "; they may be of any group"}
+    have = f"{n:,} row{'s' * (n > 1)} ({100 * n / rows:.1f} %) {'has' if n == 1 else 'have'} no known value"
+    what = becomes.get(how or "own", f" and are the group {UNKNOWN!r}")
+    if n == 1:
+        what = what.replace(" are ", " is ").replace("they", "it")
+    return f"{have} in {protected!r}{what}{which and ': '}{which}"
 
 
 def check_missing_groups(how: str | None) -> None:
@@ -277,17 +289,12 @@ def spelling_notes(protected: str, counts: Mapping[Hashable, int]) -> list[str]:
 
 
 def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
-    """Say which share of rows is of unknown group, which groups were merged, and which have few rows.
+    """Say which groups were merged, and which have few rows.
 
-    >>> group_notes("sex", {"f": 50, "m": 20, "(unknown)": 30})
-    ["30.0 % of rows have no value in 'sex': they are kept, as the group '(unknown)'"]
+    >>> group_notes("sex, age", {"f, old": 50, "m, old": 20, "(other)": 30})
+    ["small groups of 'sex, age' are merged into '(other)': 30 rows"]
     """
     rows, notes = sum(groups.values()), []
-    if unknown := groups.get(UNKNOWN, 0):
-        notes.append(
-            f"{100 * unknown / rows:.1f} % of rows have no value in {protected!r}: "
-            f"they are kept, as the group {UNKNOWN!r}"
-        )
     if other := groups.get(OTHER, 0):
         notes.append(f"small groups of {protected!r} are merged into {OTHER!r}: {other:,} rows")
     least = _least(rows)
@@ -451,7 +458,7 @@ class GroupColumns:
             found.append(number.get(group, -1))
         return np.array(found, dtype=np.int64)
 
-    def named(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
+    def named(self, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
         """Return the groups with these codes: values of :attr:`values`."""
         values = np.empty(len(self.values), dtype=object)
         values[:] = self.values  # one by one: tuples stay whole
@@ -565,7 +572,7 @@ def joint_values(
             _check_type(found.name, column.type)
             values, codes = coded(column)
         # The last candidate is "missing"; texts lose blanks around them, as all texts do.
-        plain = [v if v in known or not isinstance(v, str) else text_of(v) for v in values]
+        plain = [v if v in known or not isinstance(v, str) else _group_of(v) for v in values]
         parts.append(([*plain, None], np.where(codes < 0, len(values), codes)))
     if len(parts) == 1:
         return parts[0]
@@ -575,6 +582,11 @@ def joint_values(
         codes = codes * len(more) + index
         joint = [(*v, m) for v in joint for m in more]
     return list(joint), codes
+
+
+def _group_of(text: str) -> str | None:
+    plain = text_of(text)
+    return None if plain is None or plain.casefold() in _NOT_KNOWN else plain
 
 
 def _check_type(name: str, kind: Arrow) -> None:

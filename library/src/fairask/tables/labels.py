@@ -175,7 +175,7 @@ _SHOWN = 20
 
 
 def match_labels(
-    labels: Sequence[str], classes: Sequence[str], rows: Sequence[int]
+    labels: Sequence[str], classes: Sequence[str], rows: Sequence[int], file: str = ""
 ) -> tuple[list[str], list[str]]:
     """Return the class of each label, and notes on labels whose case or blanks were put right.
 
@@ -204,7 +204,7 @@ def match_labels(
             found.append(near[0])
             if near[0] != label:
                 forgiven[label] = near[0]
-    refuse_labels(wrong, classes)
+    refuse_labels(wrong, classes, file)
     if not forgiven:
         return found, []
     count = sum(label in forgiven for label in labels)
@@ -213,7 +213,7 @@ def match_labels(
     return found, [f"{count} {verb} read without regard to case and blanks: {pairs}"]
 
 
-def refuse_labels(wrong: Sequence[tuple[int, str]], classes: Sequence[str]) -> None:
+def refuse_labels(wrong: Sequence[tuple[int, str]], classes: Sequence[str], file: str = "") -> None:
     """Raise TableError with all labels that are not classes, if there are any."""
     if not wrong:
         return
@@ -221,7 +221,7 @@ def refuse_labels(wrong: Sequence[tuple[int, str]], classes: Sequence[str]) -> N
     more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
     verb = "label is not a class" if len(wrong) == 1 else "labels are not classes"
     raise TableError(
-        f"{len(wrong)} {verb}: {shown}{more}",
+        f"{file}{': ' * bool(file)}{len(wrong)} {verb}: {shown}{more}",
         f"Labels are {', '.join(map(repr, classes))}; leave the cell empty if it is not known yet",
     )
 
@@ -250,8 +250,6 @@ class Prepared:
         The label's values in words.
     notes : list of str
         What was done to the table that its owner should know.
-    digest : str
-        sha256 of the file, where there is one.
     by_column : dict of str to ndarray of str
         Groups by each protected column alone, if there are several.
     """
@@ -263,7 +261,6 @@ class Prepared:
     positive: str
     negative: str
     notes: list[str]
-    digest: str = ""
     by_column: dict[str, npt.NDArray[np.str_]] = field(default_factory=dict)
 
     @property
@@ -283,7 +280,6 @@ def prepare(
     use_protected: bool = True,
     text: TextColumns | None = None,
     missing_groups: MissingGroups | None = None,
-    digest: str = "",
 ) -> Prepared:
     """Turn a pyarrow table into features, labels and groups.
 
@@ -307,8 +303,6 @@ def prepare(
         Which columns are free text, besides those that look like it.
     missing_groups : {"drop", "own"}, optional
         Whether rows without a group are left out, or a group of their own (the default).
-    digest : str
-        Passed on to the result.
 
     Examples
     --------
@@ -338,7 +332,6 @@ def prepare(
         positive=" or ".join(positives),
         negative=negative,
         notes=[*ungrouped, *notes, *encoder.notes(), *leaks],
-        digest=digest,
         by_column=groups_by_column(table, specs),
     )
 

@@ -43,6 +43,7 @@ class NewOptions:
     metric: opt.Metric = "tprp"
     strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare"
     profile: opt.Profile = "calibrated"
+    promise: opt.Promise = "prior"
     randomized: opt.Randomized = False
     stop: Annotated[
         str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
@@ -89,6 +90,7 @@ class NewOptions:
             "metric": self.metric,
             "strategy": self.strategy,
             "profile": self.profile,
+            "promise": self.promise,
             "randomized": self.randomized,
             "stopping": self.stop or None,
             "batch_size": self.batch,
@@ -111,7 +113,7 @@ def new(options: NewOptions) -> None:
     from fairask.pools.sample import SAMPLE
     from fairask.tables.labels import column_list
     from fairask_studio import Study
-    from fairask_studio.pool import read_pool
+    from fairask_studio.pool import read_pool, with_groups
 
     settings, target = options.settings(), options.to or name_of(options.pool)
     pool = read_pool(
@@ -120,6 +122,7 @@ def new(options: NewOptions) -> None:
         sample=options.sample or SAMPLE,
         random_state=options.seed or 0,
     )
+    pool = with_groups(pool, options.protected, settings["missing_groups"])
     hide, keep = (column_list(given or [], pool.table.column_names) for given in (options.drop, options.keep))
     with Study.create(target, pool, who=me(None), hide=hide, keep=keep, **settings) as study:
         # The encoder may hold a whole vocabulary.

@@ -32,9 +32,9 @@ def studio(
     security_log: Annotated[
         str | None, typer.Option(help="File for sign-ins and refusals; standard error by default.")
     ] = None,
-    images: Annotated[
+    media: Annotated[
         list[str] | None,
-        typer.Option(help="Show images of this host (https://...) or folder; repeat it for more."),
+        typer.Option(help="Take images and audio from this host (https://...) or folder, too."),
     ] = None,
     webhook: Annotated[
         list[str] | None,
@@ -77,7 +77,7 @@ def studio(
             port=port,
             proxy=proxy,
             security_log=security_log,
-            images=images or (),
+            media=media or (),
             announce=announce,
         )
     else:
@@ -88,7 +88,7 @@ def studio(
             processes=processes,
             proxy=proxy,
             security_log=security_log,
-            images=images or (),
+            media=media or (),
             webhooks=webhook or (),
             announce=announce,
         )

@@ -43,7 +43,7 @@ from fairask_studio.tools import OutsideAnswer, TakenAnswer
 #: Keys of a task that are the study's own.
 ROW, CHECK = "fairask_row", "fairask_check"
 #: Columns with these displays have a place of their own; all others stand in one table.
-_OBJECTS = {"image": "Image", "long": "Text", "markdown": "Text"}
+_OBJECTS = {"image": "Image", "audio": "Audio", "long": "Text", "markdown": "Text"}
 _LONGEST_NAME = 64
 
 

@@ -20,7 +20,6 @@ from fairask_studio.pages import (
     certificate,
     demo,
     frame,
-    images,
     label,
     links,
     model,
@@ -30,13 +29,16 @@ from fairask_studio.pages import (
     settings,
     signin,
 )
+from fairask_studio.pages import (
+    media as cells,
+)
 from fairask_studio.pages.access import PAGES, Access, access_of, may
 from fairask_studio.pages.api import REFUSALS, study_of
 from fairask_studio.pages.demo import Robot
 from fairask_studio.pages.desk import Desk
 from fairask_studio.pages.frame import error_page, render
 from fairask_studio.pages.guard import guard
-from fairask_studio.pages.images import Images
+from fairask_studio.pages.media import Media
 from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.pages.worker import Trainer, TrainerProcess
 
@@ -154,7 +156,7 @@ def _routes() -> list[BaseRoute]:
     A fit in another thread does the same: here they are built before any trainer begins.
     """
     whole = APIRouter()
-    parts = (label, images, people, overview, rows, settings, model, certificate, links)
+    parts = (label, cells, people, overview, rows, settings, model, certificate, links)
     for router in (signin.session, *(part.router for part in parts), demo.router):
         whole.include_router(router, prefix="/api", responses=REFUSALS)
     for router in (frame.router, health, signin.pages, views):
@@ -172,7 +174,7 @@ def create_app(
     trainer: Trainer | TrainerProcess | None = None,
     robot: Robot | None = None,
     apart: bool = False,
-    images: Sequence[str] = (),
+    media: Sequence[str] = (),
     home: Access | None = None,
     webhooks: Webhooks | None = None,
 ) -> FastAPI:
@@ -195,9 +197,9 @@ def create_app(
         A scripted annotator, for the demo.
     apart : bool
         Answer owners' questions in a process of its own, so that annotators do not wait for them.
-    images : sequence of str
-        Hosts (``https://images.example.org``) and folders from which images are shown, besides the folder
-        ``images`` of the study.
+    media : sequence of str
+        Hosts (``https://media.example.org``) and folders from which images and recordings
+        come, besides the folder ``media`` of the study.
     home : Access, optional
         The people of the home page that serves the study, who own it besides its own people.
     webhooks : Webhooks, optional
@@ -237,7 +239,7 @@ def create_app(
     app.state.desk, app.state.stopgap = Desk(study, apart=apart), Stopgap()
     app.state.predictor = Predictor(study)
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
-    app.state.images = Images.of(list(images), study.target)
+    app.state.media = Media.of(list(media), study.target)
     local_name = getpass.getuser() if local and home is None else None
     app.state.access = Access(study.store, local_name, https=https, home=home)
     app.router.routes.extend(_routes())

@@ -54,8 +54,8 @@ class Named(Strict):
 class Studies:
     """The apps of studies, begun when they are first asked for."""
 
-    def __init__(self, shelf: Shelf, home: Access, *, local: bool, train: bool, images: list[str]) -> None:
-        self.shelf, self.home, self.local, self.train, self.images = shelf, home, local, train, images
+    def __init__(self, shelf: Shelf, home: Access, *, local: bool, train: bool, media: list[str]) -> None:
+        self.shelf, self.home, self.local, self.train, self.media = shelf, home, local, train, media
         self.apps: dict[str, FastAPI] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
         self._lock = asyncio.Lock()
@@ -69,7 +69,7 @@ class Studies:
                 trainer = TrainerProcess(place) if self.train else None
                 made = create_app(
                     study, local=self.local, https=self.home.https, train=False, trainer=trainer,
-                    apart=self.train, images=self.images, home=self.home,
+                    apart=self.train, media=self.media, home=self.home,
                 )  # fmt: skip
                 stack = AsyncExitStack()
                 stack.callback(study.close)
@@ -233,7 +233,7 @@ def create_home(
     local: bool = True,
     https: bool = False,
     train: bool = True,
-    images: list[str] | None = None,
+    media: list[str] | None = None,
 ) -> FastAPI:
     """Make the studio of a folder of studies, or of the studies of a PostgreSQL server.
 
@@ -248,7 +248,7 @@ def create_home(
         Whether people reach it by HTTPS only, through a proxy.
     train : bool
         Draw rows and fit models in a process for each study that is open.
-    images : list of str, optional
+    media : list of str, optional
         See :func:`create_app`.
 
     Examples
@@ -264,7 +264,7 @@ def create_home(
         store = Store.create_people(scratch)
     assert store is not None
     access = Access(store, getpass.getuser() if local else None, https=https)
-    studies = Studies(shelf, access, local=local, train=train, images=images or [])
+    studies = Studies(shelf, access, local=local, train=train, media=media or [])
     forecasts = Forecasts()
 
     @asynccontextmanager

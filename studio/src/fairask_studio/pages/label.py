@@ -59,7 +59,7 @@ class CardField(BaseModel):
     unit: str
     value: str
     length: int  #: characters of the whole cell; more than ``value`` has when it was cut
-    display: str  #: number, date, text, long, link, image or markdown
+    display: str  #: number, date, text, long, link, image, audio or markdown
 
 
 class LabelProgress(BaseModel):
@@ -140,8 +140,8 @@ def _shown(column: ColumnInfo, value: object) -> CardField:
     words = column.values.get(text, text)
     title = column.title or column.name.replace("_", " ")
     display = column.display or ("number" if column.kind == "number" else "text")
-    if display == "image" and words:
-        words = "image"  # the name of its file may tell the group; the page asks by row and column
+    if display in ("image", "audio") and words:
+        words = display  # the name of its file may tell the group; the page asks by row and column
     longest = LONGEST_TEXT if display in ("long", "markdown") else LONGEST_CELL
     return CardField(
         name=column.name,

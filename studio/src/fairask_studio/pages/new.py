@@ -38,22 +38,22 @@ from fairask.report.words import (
     METRIC_NAMES,
     NO_PROTECTED,
     forecast_sentence,
-    images_sentence,
     missing_sentence,
     no_groups_words,
     question_sentence,
     sampled_sentence,
+    unseen_sentence,
 )
 from fairask.tables.arrow import kind_of
 from fairask.tables.groups import MOST_GROUPS, protected_columns
 from fairask_studio import Study, StudyError
-from fairask_studio.columns import DISPLAYS, guess_displays, learned_columns
+from fairask_studio.columns import DISPLAYS, MEDIA, guess_displays, learned_columns
 from fairask_studio.config import LONGEST_REASON
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me, access_of, may
 from fairask_studio.pages.api import Strict
 from fairask_studio.pages.frame import error_page, render
-from fairask_studio.pages.images import image_kind
+from fairask_studio.pages.media import media_kind
 from fairask_studio.pages.sent import SentFiles
 from fairask_studio.pages.shelf import Shelf
 from fairask_studio.pool import KEY
@@ -136,12 +136,12 @@ class Uploaded:
     def described(self) -> Document:
         """Return rows, columns with how they would be shown, and some rows."""
         displays, rows = guess_displays(self.table), self.table.num_rows
-        images = [name for name in self.table.column_names if displays[name] == "image"]
+        unseen = {name: displays[name] for name in self.table.column_names if displays[name] in MEDIA}
         sampled = [sampled_sentence(SAMPLE, rows, KEY)] if rows > SAMPLE else []
         return {
             "id": self.id,
             "rows": rows,
-            "notes": [*self.notes, *sampled, *self._of_images(images)],
+            "notes": [*self.notes, *sampled, *self._of_files(unseen)],
             "columns": [self._column(name, displays[name]) for name in self.table.column_names],
             "preview": [
                 {name: "" if value is None else str(value)[:20_000] for name, value in row.items()}
@@ -149,22 +149,24 @@ class Uploaded:
             ],
         }
 
-    def image_cells(self) -> list[str]:
-        """Return the names of images that the table has."""
+    def named_files(self) -> list[str]:
+        """Return the names of images and recordings that the table has."""
         displays = guess_displays(self.table)
-        columns = [self.table.column(name) for name in self.table.column_names if displays[name] == "image"]
+        columns = [self.table.column(name) for name in self.table.column_names if displays[name] in MEDIA]
         return [str(value) for column in columns for value in column.to_pylist() if value]
 
-    def _of_images(self, images: list[str]) -> list[str]:
-        if not images:
+    def _of_files(self, unseen: dict[str, str]) -> list[str]:
+        if not unseen:
             return []
         said = []
         if len(self.files):
-            missing = self.files.missing(self.image_cells())
-            said.append(f"{len(self.files):,} images." if not missing else missing_sentence(missing))
+            missing = self.files.missing(self.named_files())
+            said.append(
+                missing_sentence(missing) if missing else f"{len(self.files):,} {self.files.kinds()}."
+            )
         if any(kind_of(field.type) == "vector" for field in self.table.schema):
             return said
-        return [*said, f"{images_sentence(images)} {EMBED}"]
+        return [*said, f"{unseen_sentence(unseen)} {EMBED}"]
 
     def _column(self, name: str, display: str) -> Document:
         values = self.table.column(name)
@@ -226,7 +228,7 @@ class Uploads:
         return found
 
     def add(self, number: str, name: str, data: bytes) -> None:
-        """Take a file that belongs to a table: an image, or an .npy file."""
+        """Take a file that belongs to a table: an image, a recording, or an .npy file."""
         found = self.get(number)
         found.files.add(name, data)
         if name.lower().endswith(".npy"):
@@ -403,21 +405,24 @@ async def add_file(
     me: Me,
     name: Annotated[str, Query(min_length=1, max_length=500, pattern=r"^[^\\\x00]+$")],
 ) -> Document:
-    """Add a file to a table: an image that it names, or an .npy file with a row for each of its rows."""
+    """Add a file to a table: an image or a recording that it names, or an .npy file of embeddings."""
     await run_in_threadpool(_uploads(request).add, table, name, await request.body())
     return {"name": name}
 
 
-@api.get("/tables/{table}/image", response_class=Response, responses={200: {"content": {"image/*": {}}}})
-def sent_image(
+_MEDIA_TYPES: Document = {"image/*": {}, "audio/*": {}}
+
+
+@api.get("/tables/{table}/file", response_class=Response, responses={200: {"content": _MEDIA_TYPES}})
+def sent_file(
     request: Request, table: str, me: Me, name: Annotated[str, Query(min_length=1, max_length=500)]
 ) -> Response:
-    """Return an image that was sent, for the preview of a card."""
+    """Return an image or a recording that was sent, for the preview of a card."""
     found = _uploads(request).get(table).files.find(name)
     if found is None:
-        raise HTTPException(404, f"no image {name[:80]!r} was sent")
+        raise HTTPException(404, f"no file {name[:80]!r} was sent")
     data = found.read_bytes()
-    return Response(data, media_type=image_kind(data))
+    return Response(data, media_type=media_kind(data))
 
 
 @api.post("/tables/{table}/forecast", status_code=201)
@@ -483,7 +488,7 @@ def _make(request: Request, new: NewStudy, who: str) -> None:
             skip_reasons=tuple(new.skip_reasons),
         ) as study,
     ):
-        found.files.copy_to(target, found.image_cells())
+        found.files.copy_to(target, found.named_files())
         columns = {name: {"display": display} for name, display in new.displays.items()}
         if columns:
             study.change(columns=columns, who=who)
@@ -687,5 +692,5 @@ def _page(
 #: How a column is shown, in words; the last is no display: such a column is not in the study.
 _DISPLAY_WORDS = {
     "number": "number", "date": "date", "text": "short text", "long": "long text", "link": "link",
-    "image": "image", "markdown": "Markdown", "none": "not shown", "drop": "left out",
+    "image": "image", "audio": "audio", "markdown": "Markdown", "none": "not shown", "drop": "left out",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Files that are sent to make a study of: a table, images that it names, numbers that describe them.
+"""Files that are sent to make a study of: a table, images and recordings that it names, their embeddings.
 
 They come as a zip, or one by one from a folder that was chosen in the browser.
 """
@@ -16,18 +16,23 @@ from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 
+from fairask.documents import most_unpacked, reading
 from fairask.tables import TableFormat
 from fairask.tables.formats import read_noted
 from fairask_studio import StudyError
-from fairask_studio.pages.images import LARGEST, image_kind
+from fairask_studio.pages.media import KINDS_OF, LARGEST, media_kind
 from fairask_studio.store import is_url
 
-#: Names of tables in a zip or a folder, and of images.
+#: Names of tables in a zip or a folder, and of images and recordings.
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".jsonl", ".ndjson", ".json")
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_AUDIO = (".wav", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".flac")
 
 #: Files and bytes of one table, unpacked.
 _MOST, _BYTES = 100_000, 4 << 30
+
+#: Characters of a name that are kept: most file systems take 255 bytes.
+_LONGEST = 60
 
 
 class SentFiles:
@@ -46,18 +51,25 @@ class SentFiles:
         weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
         self._table: Path | None = None
         self._vectors: Path | None = None
-        self._images: dict[str, Path] = {}
+        self._media: dict[str, Path] = {}
         self._short: dict[str, list[Path]] = {}
         self._bytes = 0
 
     def __len__(self) -> int:
-        """How many images there are."""
-        return len(self._images)
+        """How many images and recordings there are."""
+        return len(self._media)
+
+    def kinds(self) -> str:
+        """Say what they are."""
+        pictures = {path.suffix in _IMAGES for path in self._media.values()}
+        return (
+            "images and recordings" if len(pictures) > 1 else "images" if True in pictures else "recordings"
+        )
 
     def read(self) -> tuple[pa.Table, list[str]]:
-        """Read the table, or make one of the images' names and folders if there is none."""
+        """Read the table, or make one of the files' names and folders if there is none."""
         if self._table is None:
-            self._table = self._place / "images.csv"
+            self._table = self._place / "files.csv"
             self._table.write_text(self._listed(), encoding="utf-8")
         form = None if self._vectors is None else TableFormat(vectors=str(self._vectors))
         return read_noted(self._table, form)
@@ -66,100 +78,123 @@ class SentFiles:
         """Take a table, or a zip with everything."""
         if name.lower().endswith(".zip") and self._unpack(data):
             return
-        self._table = self._place / f"table-{Path(name).name}"
+        self._table = self._place / f"table-{Path(name).name[-_LONGEST:]}"
         self._table.write_bytes(data)
 
     def add(self, name: str, data: bytes) -> None:
-        """Add an image, or an .npy file with a row for each row of the table."""
+        """Add an image, a recording, or an .npy file with a row for each row of the table."""
         path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or not path.parts:
+        if (
+            path.is_absolute()
+            or ".." in path.parts
+            or not 0 < max(map(len, _bytes_of(path)), default=0) < 256
+        ):
             raise StudyError(f"{name[:80]!r} cannot be the name of a file", "Use names without '..'")
         self._bytes += len(data)
-        if self._bytes > _BYTES or len(self._images) >= _MOST:
+        if self._bytes > _BYTES or len(self._media) >= _MOST:
             raise StudyError(
-                f"more than {_MOST:,} images, or {_BYTES >> 30} GB",
-                "Put them into a folder, and start the studio with --images FOLDER",
+                f"more than {_MOST:,} files, or {_BYTES >> 30} GB",
+                "Put them into a folder, and start the studio with --media FOLDER",
             )
-        number = self._place / f"{len(self._images)}{path.suffix.lower()}"
         if path.suffix.lower() == ".npy":
-            self._vectors = self._place / path.name
+            self._vectors = self._place / path.name[-_LONGEST:]
             self._vectors.write_bytes(data)
             return
-        if len(data) > LARGEST or image_kind(data) is None:
-            raise StudyError(
-                f"{name[:80]!r} is no PNG, JPEG, GIF or WebP image of at most {LARGEST >> 20} MB",
-                "Leave it out or export it again",
-            )
+        kind = "audio" if path.suffix.lower() in _AUDIO else "image"
+        if len(data) > LARGEST or not (media_kind(data) or "").startswith(kind):
+            raise _no_medium(name)
+        number = self._place / f"{len(self._media)}{path.suffix.lower()[:_LONGEST]}"
         number.write_bytes(data)
-        self._images[str(path)] = number
+        self._media[str(path)] = number
         self._short.setdefault(path.name, []).append(number)
 
     def find(self, cell: str) -> Path | None:
-        """Return the image that a cell names: by its path, or by its name if no other has it."""
-        found = self._images.get(str(PurePosixPath(cell))) if cell else None
+        """Return the file that a cell names: by its path, or by its name if no other has it."""
+        found = self._media.get(str(PurePosixPath(cell))) if cell else None
         short = self._short.get(PurePosixPath(cell).name, [])
         return found or (short[0] if len(short) == 1 else None)
 
     def missing(self, cells: Iterable[str]) -> list[str]:
-        """Return the names that no image has."""
+        """Return the names that no file has."""
         return [
             cell for cell in dict.fromkeys(cells) if cell and "://" not in cell and self.find(cell) is None
         ]
 
     def copy_to(self, target: str, cells: Iterable[str]) -> None:
-        """Put the images that cells name where the studio looks for them: beside the pool, by these names."""
-        if self._images and is_url(target):
+        """Put the files that cells name where the studio looks for them: beside the pool, by these names."""
+        if self._media and is_url(target):
             raise StudyError(
-                "a study in a database keeps no images",
-                "Send the table alone, and start the studio with --images FOLDER",
+                "a study in a database keeps no images and no audio",
+                "Send the table alone, and start the studio with --media FOLDER",
             )
-        folder = (Path(target) / "images").resolve()
+        folder = (Path(target) / "media").resolve()
         for cell in dict.fromkeys(cells):
-            found, path = self.find(cell), (folder / cell).resolve()
-            if found is not None and path.is_relative_to(folder):
+            found = self.find(cell)
+            if found is not None and (path := (folder / cell).resolve()).is_relative_to(folder):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found, path)
 
     def _unpack(self, data: bytes) -> bool:
         """Take what is in a zip; False for one that holds nothing but a table."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as packed:
-                inside = [
-                    entry
-                    for entry in packed.infolist()
-                    if not entry.is_dir() and not PurePosixPath(entry.filename).name.startswith(".")
-                    and "__MACOSX" not in entry.filename
-                ]  # fmt: skip
-                tables = [entry for entry in inside if entry.filename.lower().endswith(_TABLES)]
-                others = [entry for entry in inside if entry.filename.lower().endswith((*_IMAGES, ".npy"))]
-                if not others:
-                    return False
-                if len(tables) > 1:
-                    named = ", ".join(entry.filename for entry in tables[:5])
-                    raise StudyError(f"the zip holds {len(tables)} tables: {named}", "Leave one in it")
-                if sum(entry.file_size for entry in inside) > _BYTES:
-                    raise StudyError(f"the zip unpacks to more than {_BYTES >> 30} GB", "Choose the folder")
-                for entry in others:
-                    self.add(entry.filename, _unpacked(packed, entry))
-                for entry in tables:
-                    self.take(PurePosixPath(entry.filename).name, _unpacked(packed, entry))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-            raise StudyError(
-                f"the zip cannot be read: {error}", "Make it again, without a password"
-            ) from error
+        # Each kind of damage has an error of its own; most of them are not zipfile's.
+        with (
+            reading("the zip", "Make it again, without a password", StudyError),
+            zipfile.ZipFile(io.BytesIO(data)) as packed,
+        ):
+            inside = [
+                entry
+                for entry in packed.infolist()
+                if not entry.is_dir() and not PurePosixPath(entry.filename).name.startswith(".")
+                and "__MACOSX" not in entry.filename
+            ]  # fmt: skip
+            tables = [entry for entry in inside if entry.filename.lower().endswith(_TABLES)]
+            others = [
+                entry for entry in inside if entry.filename.lower().endswith((*_IMAGES, *_AUDIO, ".npy"))
+            ]
+            if not others:
+                return False
+            if len(tables) > 1:
+                named = ", ".join(entry.filename for entry in tables[:5])
+                raise StudyError(f"the zip holds {len(tables)} tables: {named}", "Leave one in it")
+            most = most_unpacked(len(data), _BYTES)
+            if sum(entry.file_size for entry in inside) > most:
+                raise StudyError(f"the zip unpacks to more than {most:,.0f} bytes", "Choose the folder")
+            for entry in others:
+                if entry.file_size > LARGEST and entry.filename.lower().endswith((*_IMAGES, *_AUDIO)):
+                    raise _no_medium(entry.filename)
+                self.add(entry.filename, _unpacked(packed, entry))
+            for entry in tables:
+                self.take(PurePosixPath(entry.filename).name, _unpacked(packed, entry))
         return True
 
     def _listed(self) -> str:
-        """Return a table of the images, in the order of their names: path and, if they differ, folder."""
-        names = sorted(self._images)
+        """Return a table of the files, in the order of their names: path and, if they differ, folder."""
+        names = sorted(self._media)
+        head = self.kinds().removesuffix("s")
+        if " and " in head:
+            raise StudyError(
+                "there are both images and recordings, and no table", "Add a table that names them"
+            )
         folders = [PurePosixPath(name).parent.name for name in names]
         lines = io.StringIO()
         table = csv.writer(lines)
         if len(set(folders)) > 1:
-            table.writerows([["image", "folder"], *zip(names, folders, strict=True)])
+            table.writerows([[head, "folder"], *zip(names, folders, strict=True)])
         else:
-            table.writerows([["image"], *([name] for name in names)])
+            table.writerows([[head], *([name] for name in names)])
         return lines.getvalue()
+
+
+def _bytes_of(path: PurePosixPath) -> list[bytes]:
+    return [part.encode("utf-8", "replace") for part in path.parts]
+
+
+def _no_medium(name: str) -> StudyError:
+    kind = "audio" if name.lower().endswith(_AUDIO) else "image"
+    return StudyError(
+        f"{name[:80]!r} is no {KINDS_OF[kind]} of at most {LARGEST >> 20} MB",
+        "Leave it out or export it again",
+    )
 
 
 def _unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:

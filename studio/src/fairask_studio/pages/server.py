@@ -31,8 +31,8 @@ from fairask_studio.pages.home import create_home
 from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store import People, is_url
 
-#: Connections per process, and seconds for requests under way when the studio stops.
-_CONNECTIONS, _GRACE = 1000, 8
+#: Seconds for requests under way when the studio stops.
+_GRACE = 8
 
 #: Seconds a new process may need for its imports, before it is taken for dead and replaced.
 _IMPORTS = 120
@@ -131,7 +131,7 @@ def serve(
     processes: int = 1,
     proxy: Proxy = _NO_PROXY,
     security_log: str | None = None,
-    images: Sequence[str] = (),
+    media: Sequence[str] = (),
     webhooks: Sequence[str] = (),
     announce: Callable[[str], object] = lambda code: None,
 ) -> None:
@@ -148,8 +148,8 @@ def serve(
         What stands in front.
     security_log : path, optional
         File for the security log; standard error by default.
-    images : sequence of str
-        Hosts and folders from which images are shown; see :func:`create_app`.
+    media : sequence of str
+        Hosts and folders from which images and recordings come; see :func:`create_app`.
     webhooks : sequence of str
         Addresses that are told what happens; ``FAIRASK_WEBHOOK_SECRET`` in the environment signs it.
     announce : callable
@@ -167,7 +167,7 @@ def serve(
         trainer = TrainerProcess(target)
         secret = os.environ.get("FAIRASK_WEBHOOK_SECRET", "")
         told = Webhooks(study, webhooks, secret) if webhooks else None
-        shown: Document = {"local": local, "https": proxy.https, "images": list(images)}
+        shown: Document = {"local": local, "https": proxy.https, "media": list(media)}
         if processes == 1:
             app = create_app(study, trainer=trainer, webhooks=told, apart=True, **shown)
             announce(app.state.access.invite() or "")
@@ -203,7 +203,7 @@ def serve_home(
     port: int = 8080,
     proxy: Proxy = _NO_PROXY,
     security_log: str | None = None,
-    images: Sequence[str] = (),
+    media: Sequence[str] = (),
     announce: Callable[[str], object] = lambda code: None,
 ) -> None:
     """Serve the studies of a folder, or of a PostgreSQL server, until interrupted.
@@ -213,7 +213,7 @@ def serve_home(
     ``fairask study people FOLDER --add NAME``.
     """
     check_port(host, port)
-    app = create_home(place, local=is_local(host) and not proxy.used, https=proxy.https, images=list(images))
+    app = create_home(place, local=is_local(host) and not proxy.used, https=proxy.https, media=list(media))
     check_host(app.state.access.people, host if not proxy.used else "a proxy", "FOLDER")
     announce(app.state.access.invite() or "")
     write_to(security_log)
@@ -232,7 +232,6 @@ def _run(app: FastAPI | str, host: str, port: int, proxy: Proxy, processes: int 
         access_log=False,
         server_header=False,
         http=TimedProtocol,
-        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE,
         forwarded_allow_ips=proxy.trusted or None,
         root_path=proxy.root_path,

@@ -121,8 +121,8 @@ class Shelf(ABC):
                 config = {**state.config.to_dict(), "random_state": new_seed()}
                 pool = study.store.read_pool()
             Store.create(target, pool, StudyCreated(config), who)
-            if (Path(source) / "images").is_dir():  # a database has none
-                shutil.copytree(Path(source) / "images", Path(target) / "images")
+            if (Path(source) / "media").is_dir():  # a database has none
+                shutil.copytree(Path(source) / "media", Path(target) / "media")
 
     def delete(self, name: str, typed: str) -> None:
         """Delete a study and its labels, if its name was typed."""

@@ -35,7 +35,8 @@ class Mass:
     estimate it as well; zero where a stratum has rows and no label. Its variance has two parts: that of
     ``drawn`` labels, and ``flips``, which wrong labels add whatever the share is. ``skew`` is the third
     cumulant of the share beyond that of so many labels, over its variance per label. ``least`` and ``most``
-    bound the share.
+    bound the share. ``doubt`` says, by group, how many rows one standard error of the share of wrong labels
+    is worth; None where that share is declared.
     """
 
     base: Float
@@ -47,6 +48,7 @@ class Mass:
     skew: Float
     least: Float
     most: Float
+    doubt: Float | None = None
 
     @property
     def rows(self) -> Float:
@@ -56,12 +58,25 @@ class Mass:
 
     def variance(self, p: Float) -> Float:
         """Variance of the share, were it p."""
-        wrong = self.least * (1 - self.least)
+        wrong = _wrong(p, self.least, self.most)
         return np.asarray(np.maximum(p * (1 - p) - wrong, 0.0) / self.drawn + self.flips)
 
 
+def _wrong(p: Float, least: Float, most: Float) -> Float:
+    """Variance of a label told that wrong labels make: from that of ``least`` to that of ``most``."""
+    part = np.clip((p - least) / np.maximum(most - least, 1e-9), 0.0, 1.0)
+    return np.asarray(part * most * (1 - most) + (1 - part) * least * (1 - least))
+
+
 def collapse(
-    size: Float, hits: Float, labels: Float, member: Float, noise: Float, *, population: bool = False
+    size: Float,
+    hits: Float,
+    labels: Float,
+    member: Float,
+    noise: Float,
+    *,
+    population: bool = False,
+    doubt: Float | None = None,
 ) -> Mass:
     """Make one proportion of several strata, for each union of them.
 
@@ -75,10 +90,13 @@ def collapse(
         Rows of the pool, conditioning labels found and labels drawn.
     member : ndarray of shape (unions, strata)
         1 where a stratum belongs to a union.
-    noise : ndarray of shape (strata,)
-        Probability that a label told is wrong.
+    noise : ndarray of shape (strata,) or (2, strata)
+        Probability that the other label is told as the conditioning one, and the conditioning one as the
+        other; one row if they are the same.
     population : bool
         Whether the strata's sizes are random too; rows whose labels are told are then a sample like others.
+    doubt : ndarray of shape (groups, strata), optional
+        Standard error of the first row of ``noise`` in the strata of each group, zero in others.
 
     Examples
     --------
@@ -87,8 +105,10 @@ def collapse(
     >>> float(found.base[0]), float(found.weight[0]), round(float(found.share[0]), 2)
     (0.0, 600.0, 0.3)
     """
-    clean = 1 - 2 * noise
-    closed = (labels >= size) & (noise == 0) & (not population)
+    false, missed = np.broadcast_to(noise, (2, noise.shape[-1]))
+    noisy = (false > 0) | (missed > 0)
+    clean = 1 - false - missed
+    closed = (labels >= size) & ~noisy & (not population)
     certain = np.where(closed, hits, 0.0) @ member.T
     size, hits, labels = (np.where(closed, 0.0, v) for v in (size, hits, labels))
     weight = size / clean
@@ -102,9 +122,9 @@ def collapse(
     worth = 0.5 + _SHARED * (several.astype(np.float64) @ member > 0)
     guess = (hits + 0.25 + worth * common) / (labels + 0.5 + worth)
     guess = np.clip(
-        guess, np.maximum(0.25 / (labels + 1), noise), np.minimum(1 - 0.25 / (labels + 1), 1 - noise)
+        guess, np.maximum(0.25 / (labels + 1), false), np.minimum(1 - 0.25 / (labels + 1), 1 - missed)
     )
-    spread, wrong = guess * (1 - guess), noise * (1 - noise)
+    spread, wrong = guess * (1 - guess), _wrong(guess, false, 1 - missed)
     left = 1.0 if population else np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
     variance = np.where(labels > 0, weight**2 * ((spread - wrong) * left + wrong) / n, 0.0)
     third = np.where(labels > 0, weight**3 * spread * (1 - 2 * guess) * left / n**2, 0.0)
@@ -122,24 +142,26 @@ def collapse(
     # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2: score limits bear that of
     # one stratum. With wrong labels it stays though hardly any label is right: all of it is allowed for.
     skew = third @ member.T / filled**3 / spare
-    flips = (weight * noise) @ member.T
-    least = flips / filled
+    flips = (weight * false) @ member.T
+    least, most = flips / filled, 1 - (weight * missed) @ member.T / filled
     # Wrong labels vary as much where all rows are told, so that their part does not shrink with the share.
     wrong_part = np.where(labels > 0, weight**2 * wrong / n, 0.0) @ member.T / filled**2
-    drawn = np.maximum(spare - least * (1 - least), 1e-12) / np.maximum(error - wrong_part, 1e-30)
+    drawn = np.maximum(spare - _wrong(mean, least, most), 1e-12) / np.maximum(error - wrong_part, 1e-30)
     alone = np.where(several, skew - (1 - 2 * mean) * (error / spare) ** 2, 0.0)
-    skew = np.where(flips > 0, skew, alone)
+    mixed = noisy.astype(np.float64) @ member.T > 0
+    skew = np.where(mixed, skew, alone)
     labels_ = np.where(total > 0, np.where(blind, 0.0, effective), 1.0)
     return Mass(
         base=certain - flips,
         weight=total,
         share=np.clip((weight * share) @ member.T / filled, 0.0, 1.0),
         labels=labels_,
-        drawn=np.where(flips > 0, np.maximum(drawn, 1e-9), labels_),
+        drawn=np.where(mixed, np.maximum(drawn, 1e-9), labels_),
         flips=wrong_part,
         skew=skew,
         least=least,
-        most=1 - least,
+        most=most,
+        doubt=None if doubt is None else np.einsum("...s,us,gs->...ug", weight, member, doubt),
     )
 
 
@@ -187,6 +209,10 @@ def _beyond(zero: Mass, one: Mass, m: Float, z: Float, between: bool) -> tuple[F
             total = zero.weight + one.weight
             spread = (1 - m) * p1 + m * p0
             variance = variance + (zero.weight / scale) * (one.weight / total) / scale * spread * spread
+        if zero.doubt is not None and one.doubt is not None:
+            # The share of wrong labels is the same whatever the decision: both parts move together.
+            moved = ((1 - m)[..., None] * one.doubt - m[..., None] * zero.doubt) / scale[..., None]
+            variance = variance + (moved**2).sum(axis=-1)
         variance = np.maximum(variance, 1e-300)
         found = np.abs(contrast) / np.sqrt(variance)
         skew = w1**3 * one.skew * p1 * (1 - p1) - w0**3 * zero.skew * p0 * (1 - p0)

@@ -1,4 +1,4 @@
-// A row as people read it: long texts first and whole, then images, then facts in a quiet grid.
+// A row as people read it: long texts first and whole, then images and recordings, then facts in a quiet grid.
 import { root } from "./api.js";
 import { el, number } from "./dom.js";
 import { link, markdown } from "./markdown.js";
@@ -35,8 +35,9 @@ function text(row, field) {
   return el("section", { class: "long" }, el("h3", { dir: "auto" }, field.title), el("div", { class: "prose", dir: "auto" }, paragraphs), rest(row, field));
 }
 
+// A figure is `ready` when it can be judged: true, or false if it cannot be shown or played.
 function picture(row, field) {
-  const figure = el("figure", {}, el("figcaption", { dir: "auto" }, field.title));
+  const figure = el("figure", { "data-kind": "picture" }, el("figcaption", { dir: "auto" }, field.title));
   const image = el("img", { src: place(row, field), alt: `${field.title} of row ${row}`, decoding: "async" });
   const button = el("button", { type: "button", class: "picture", "aria-label": `Enlarge: ${field.title}`, onclick: () => enlarge(image) }, image);
   image.addEventListener("error", async () => {
@@ -44,7 +45,34 @@ function picture(row, field) {
     button.replaceWith(el("p", { class: "missing" }, said.detail ?? "The image cannot be shown."));
   }, { once: true });
   figure.append(button);
+  figure.ready = image.decode().then(() => true, () => false);
   return figure;
+}
+
+// A recording is fetched whole: it plays without a connection, and any place of it can be sought.
+function sound(row, field, i) {
+  const player = el("audio", { controls: true, "aria-label": `${field.title} of row ${row}` });
+  const figure = el("figure", { class: "sound", "data-kind": "sound" }, el("figcaption", { dir: "auto" }, field.title, i ? "" : el("kbd", { "aria-hidden": "true" }, "P")), player);
+  const load = async () => {
+    const response = await fetch(place(row, field));
+    if (!response.ok) throw new Error((await response.json()).detail);
+    player.src = URL.createObjectURL(await response.blob());
+    await new Promise((resolve, reject) => {
+      player.addEventListener("canplaythrough", resolve, { once: true });
+      player.addEventListener("error", () => reject(new Error("This browser cannot play the recording.")), { once: true });
+    });
+    return true;
+  };
+  figure.ready = load().catch((error) => {
+    player.replaceWith(el("p", { class: "missing" }, error instanceof TypeError ? "The recording did not load." : error.message));
+    return false;
+  });
+  return figure;
+}
+
+// What a card holds of images and recordings, to be taken out of the page: a recording is kept until then.
+export function release(node) {
+  for (const player of node.querySelectorAll("audio")) URL.revokeObjectURL(player.src);
 }
 
 const enlarge = async (image) => (await import("./zoom.js")).zoom(image);
@@ -61,9 +89,10 @@ const isLong = (field) => field.value !== "" && (field.display === "long" || fie
 // The body of a card.
 export function cardBody(card) {
   const long = card.fields.filter(isLong);
-  const images = card.fields.filter((field) => field.display === "image" && field.value !== "");
-  const facts = card.fields.filter((field) => !long.includes(field) && !images.includes(field));
+  const of = (kind) => card.fields.filter((field) => field.display === kind && field.value !== "");
+  const [images, sounds] = [of("image"), of("audio")];
+  const facts = card.fields.filter((field) => ![long, images, sounds].some((some) => some.includes(field)));
   const list = el("dl", { class: "fields" }, facts.slice(0, MANY).map(fact));
   const more = facts.length > MANY ? el("button", { type: "button", class: "more all", onclick: () => { list.append(...facts.slice(MANY).map(fact)); more.remove(); } }, `Show all ${number(facts.length)} fields`) : null;
-  return el("div", { class: "body" }, long.map((field) => text(card.row, field)), images.length ? el("div", { class: "pictures" }, images.map((field) => picture(card.row, field))) : null, facts.length ? list : null, more);
+  return el("div", { class: "body" }, long.map((field) => text(card.row, field)), images.length ? el("div", { class: "pictures" }, images.map((field) => picture(card.row, field))) : null, sounds.map((field, i) => sound(card.row, field, i)), facts.length ? list : null, more);
 }

@@ -47,7 +47,7 @@ export function span(hours) {
 
 export function ago(at) {
   const seconds = Math.max(0, (Date.now() - Date.parse(at)) / 1000);
-  if (seconds < 10) return "now";
+  if (seconds < 10) return "just now";
   if (seconds < 60) return `${Math.floor(seconds)} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;

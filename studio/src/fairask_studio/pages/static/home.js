@@ -14,22 +14,22 @@ async function copy(name) {
 const drop = async (name) => ((await confirmed(`Delete ${name}?`, "Its labels, models and certificates are deleted for ever. Archive it instead if in doubt.", "Delete for ever", name)) ? call("DELETE", path(name), { name }) : false);
 
 function card(s) {
-  const menu = el("p", { class: "buttons" }, s.archived || s.error ? null : el("a", { class: "button", href: `${root}/open/${encodeURIComponent(s.name)}`, "aria-label": `Open ${s.name}` }, "Open"),
-    el("button", { type: "button", onclick: act(() => put(path(s.name), { archived: !s.archived })), "aria-label": `${s.archived ? "Bring back" : "Archive"} ${s.name}` }, s.archived ? "Bring back" : "Archive"),
-    s.error ? null : el("button", { type: "button", onclick: act(() => copy(s.name)), "aria-label": `Duplicate ${s.name}` }, "Duplicate"),
+  const menu = el("p", { class: "buttons" }, el("button", { type: "button", class: "quiet", onclick: act(() => put(path(s.name), { archived: !s.archived })), "aria-label": `${s.archived ? "Bring back" : "Archive"} ${s.name}` }, s.archived ? "Bring back" : "Archive"),
+    s.error ? null : el("button", { type: "button", class: "quiet", onclick: act(() => copy(s.name)), "aria-label": `Duplicate ${s.name}` }, "Duplicate"),
     el("button", { type: "button", class: "quiet", onclick: act(() => drop(s.name)), "aria-label": `Delete ${s.name}` }, "Delete"));
   if (s.error) return el("section", { class: "panel" }, el("h2", {}, s.name), el("p", { class: "refused" }, s.error), menu);
   const waits = s.waits ? `; ${number(s.waits)} ${s.waits === 1 ? "question waits" : "questions wait"} for an answer` : "";
   const gap = s.gap === null ? "gap not known yet" : `gap ${points(s.gap)} points, ${points(s.tolerance)} allowed`;
-  return el("section", { class: "panel study", "aria-label": s.name }, el("div", { class: "title-row" }, el("h2", { dir: "auto" }, s.archived ? s.question : el("a", { href: `${root}/open/${encodeURIComponent(s.name)}` }, s.question)), el("span", { class: `state-of ${s.state.split(" ")[0]}` }, s.state)),
+  const named = [el("span", { class: "name" }, s.name), el("span", { dir: "auto" }, s.question)];
+  return el("section", { class: "panel study", "aria-label": s.name }, el("div", { class: "title-row" }, el("h2", {}, s.archived ? named : el("a", { href: `${root}/open/${encodeURIComponent(s.name)}` }, named)), el("span", { class: `state-of ${s.state.split(" ")[0]}` }, s.state)),
     el("div", { class: "bar", role: "progressbar", "aria-label": `Labels of ${s.name}`, "aria-valuemin": 0, "aria-valuemax": s.budget, "aria-valuenow": Math.min(s.labels, s.budget) }, el("span", { style: `width:${Math.min(100, (100 * s.labels) / s.budget)}%` })),
-    el("p", { class: `verdict-word ${s.tone}` }, s.verdict), el("p", { class: "hint" }, `${s.name}: ${number(s.labels)} of ${number(s.budget)} labels; ${gap}${s.people ? `; ${s.people} labelling now` : ""}${waits}; made ${ago(s.created)}`), menu);
+    el("p", { class: `verdict-word ${s.tone}` }, s.verdict), el("p", { class: "hint" }, `${number(s.labels)} of ${number(s.budget)} labels; ${gap}${s.people ? `; ${s.people} labelling now` : ""}${waits}; made ${ago(s.created)}.`), menu);
 }
 
 async function load() {
   const all = await get("/studies");
   const active = all.filter((s) => !s.archived), old = all.filter((s) => s.archived);
-  fill($("studies"), ...(active.length ? active.map(card) : [el("section", { class: "panel" }, el("p", { class: "empty" }, "No studies yet. A study begins with a table of rows to label."), el("p", {}, el("a", { class: "button primary", href: `${root}/new` }, "New study")))]),
+  fill($("studies"), ...(active.length ? active.map(card) : [el("section", { class: "panel" }, el("h2", {}, "No studies yet"), el("p", { class: "hint" }, "A study begins with a table of rows to label. The demo shows one, with its labels."))]),
     ...(old.length ? [el("details", {}, el("summary", {}, `Archived (${old.length})`), old.map(card))] : []));
 }
 

@@ -1,7 +1,7 @@
 // One row at a time. The next card is already here when an answer is given; saving happens behind it.
 import { get, post, put, remove } from "./api.js";
 import { away, drop, flush, keep, send, waiting } from "./outbox.js";
-import { cardBody, place } from "./card.js";
+import { cardBody, place, release } from "./card.js";
 import { thread, writing } from "./flags.js";
 import { markdown } from "./markdown.js";
 import { $, alertUser, el, fill, number, say } from "./dom.js";
@@ -19,9 +19,8 @@ const queued = new Map(); // answers by row whose sending has not begun: {given,
 const unsaved = new Set(); // answered here, not yet there: the server still thinks I hold them
 let timer = null;
 // The second click of a double click must not answer the row that came after the first.
-const READ = 300; // milliseconds that a row is shown, with all its images, before it can be answered
-let shown = { row: null, at: 0 }; // "seen" when all images have loaded, "missing" if one has not
-const MISSING = "picture missing";
+const READ = 300; // milliseconds that a row is shown, with all that it holds, before it can be answered
+let shown = { row: null, at: 0 }; // "seen" when its pictures and sounds are there; "missing" is what is not
 const SAID = 4000; // milliseconds for which the last answer is said
 let pressed = null; // the row shown when a button was pressed
 const IDLE = 600_000; // milliseconds without a key or a pointer after which rows are no longer held
@@ -52,33 +51,52 @@ function show() {
   tell();
 }
 
-// Nobody judges a row before its images are there: reading begins when all have loaded.
+// Nobody judges a row before its pictures and sounds are there: reading begins when all can be seen and played.
 function draw(card) {
   if (card.row === shown.row) return;
+  release($("card"));
   fill($("card"), title(`Row ${card.row}`), cardBody(card));
   $("card").scrollTop = 0;
-  const mine = (shown = { row: card.row, at: performance.now(), images: $("card").querySelectorAll(".picture img").length });
+  const figures = [...$("card").querySelectorAll("figure")];
+  const mine = (shown = { row: card.row, at: performance.now(), kinds: figures.map((figure) => figure.dataset.kind) });
   delete $("card").dataset.ready;
   const read = () => {
     mine.at = performance.now();
     setTimeout(() => { if (shown === mine) $("card").dataset.ready = card.row; }, READ);
   };
-  mine.seen = !mine.images;
+  mine.seen = !figures.length;
   if (mine.seen) return read();
-  return Promise.allSettled([...$("card").querySelectorAll(".picture img")].map((image) => image.decode())).then((found) => {
+  return Promise.all(figures.map((figure) => figure.ready)).then((ready) => {
     if (shown !== mine) return;
-    mine.missing = found.some((image) => image.status === "rejected");
+    mine.missing = mine.kinds[ready.indexOf(false)];
     mine.seen = !mine.missing;
     read();
     show();
-    if (mine.missing) say("A picture of this row cannot be shown. It can be skipped.");
+    if (mine.missing) say(`${LACKS[mine.missing]} It can be skipped.`);
   });
 }
+const LACKS = { picture: "A picture of this row cannot be shown.", sound: "A sound of this row cannot be played." };
 
-// Images of the rows that come next, so that they are here when the row is.
-function fetchImages() {
-  for (const card of cards.slice(1)) for (const field of card.fields) if (field.display === "image" && field.value !== "") new Image().src = place(card.row, field);
+// Pictures and sounds of the rows that come next, so that they are here when the row is: the browser keeps them.
+const ahead = new Set();
+function fetchAhead() {
+  for (const card of cards.slice(1)) for (const field of card.fields) {
+    const from = place(card.row, field);
+    if (!["image", "audio"].includes(field.display) || field.value === "" || ahead.has(from)) continue;
+    ahead.add(from);
+    fetch(from).then((response) => response.blob()).catch(() => ahead.delete(from));
+  }
 }
+
+// One sound plays at a time: the one that plays, or was stopped, or the first.
+const sounds = () => [...$("card").querySelectorAll("audio")];
+const heardLast = () => sounds().find((one) => !one.paused) ?? sounds().find((one) => one.currentTime > 0 && !one.ended) ?? sounds()[0];
+$("card").addEventListener("play", (event) => { for (const one of sounds()) if (one !== event.target) one.pause(); }, true);
+const SOUND_KEYS = {
+  p: (one) => (one.paused ? one.play() : one.pause()),
+  arrowleft: (one) => { one.currentTime -= 5; },
+  arrowright: (one) => { one.currentTime += 5; },
+};
 
 // One line above the answers: what keeps this row from being answered, what waits, what was saved.
 let last = null; // the last answer that was saved
@@ -88,11 +106,12 @@ function tell() {
   line.className = "told";
   if (shown.missing && current() && !told) {
     line.classList.add("open");
-    fill(line, "A picture of this row cannot be shown. ", el("button", { type: "button", class: "more", id: "missing", onclick: () => answer(null, MISSING) }, `Skip: ${MISSING}`));
+    const again = () => { shown = { row: null, at: 0 }; show(); };
+    fill(line, `${LACKS[shown.missing]} `, el("button", { type: "button", class: "more", onclick: again }, "Try again"), " ", el("button", { type: "button", class: "more", id: "missing", onclick: () => answer(null, `${shown.missing} missing`) }, `Skip: ${shown.missing} missing`));
   } else if (kept > (stuck ? 0 : 1)) {
     line.classList.add("open");
     fill(line, `${kept} ${kept === 1 ? "answer waits" : "answers wait"} to be sent`);
-  } else if (current() && !shown.seen) fill(line, shown.images === 1 ? "Its picture is loading…" : `Its ${shown.images} pictures are loading…`);
+  } else if (current() && !shown.seen) fill(line, shown.kinds.length === 1 ? `Its ${shown.kinds[0]} is loading…` : `Its ${shown.kinds.length} ${new Set(shown.kinds).size > 1 ? "files" : `${shown.kinds[0]}s`} are loading…`);
   else if (last) {
     // The button below and the key do the same: Tab goes from the row to the answers.
     fill(line, "Saved: ", el("strong", { dir: "auto" }, last), ". ", el("button", { type: "button", class: "more", tabindex: -1, onclick: undo }, "Undo", el("kbd", { "aria-hidden": "true" }, "U")));
@@ -129,6 +148,7 @@ function showProgress(progress) {
 }
 
 function blank(...words) {
+  release($("card"));
   fill($("card"), el("div", { class: "state" }, words));
   shown = { row: null, at: 0 };
 }
@@ -149,7 +169,7 @@ async function refill() {
   // The row that is being read stays, even if an earlier one has come back.
   if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
   showProgress(answer.progress);
-  fetchImages();
+  fetchAhead();
   await heard(answer.news);
   if (current()?.row !== before || !cards.length) show();
   if (!cards.length && !again && !unsaved.size) {
@@ -489,6 +509,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "n") $("note").click();
   else if (key === "g" && $("guide")) guide($("guide").hidden);
   else if (key === "?") $("help").click();
+  else if (SOUND_KEYS[key] && heardLast()) SOUND_KEYS[key](heardLast());
   else if (key === "escape" && !$("flags").hidden) openFlags(false), toCard();
   else if (key === "escape" && again) leave();
   else if (place >= 0 && recent[place]) lookAgain(place);

@@ -67,14 +67,14 @@ async function again() {
 
 async function load() {
   const model = await get("/model");
-  if (!model.history.length) return fill($("model"), el("section", { class: "panel" }, el("p", { class: "empty" }, "No model yet. One is fitted when the first batch is answered.")));
+  if (!model.history.length) return fill($("model"), panel("No model yet", el("p", { class: "hint" }, "A model is fitted when the first batch is answered."), el("p", { class: "buttons" }, el("a", { class: "button", href: `${root}/label` }, "Label rows"))));
   const entry = model.model;
   const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified ? "" : "No classifier within the allowed gap was found on these labels.";
   const audited = status.gap?.by === "audit";
   const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
   const { verdict, proof, reason, tone } = status.standing;
   const which = el("section", { class: `panel lead verdict ${tone}` }, el("div", { class: "headline" }, el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason)),
-    note && note !== reason ? el("p", { class: "warn" }, note) : "", status.images ? el("p", { class: "warn" }, status.images) : "",
+    note && note !== reason ? el("p", { class: "warn" }, note) : "", status.unseen ? el("p", { class: "warn" }, status.unseen) : "",
     el("p", {}, `Model ${entry.round + 1}, trained on ${number(entry.labels)} labels. `, entry.certified ? "It stays the study's model until you ask for another fit." : "It is the last model fitted."),
     el("p", { class: "buttons" }, el("a", { class: tone === "good" ? "button primary" : "button", id: "download", href: `${root}/api/export/model.skops`, download: true }, "Download the model"), el("a", { class: "button", href: `${root}/api/export/model-card.html`, download: true }, "Model card, one page"), entry.certified ? el("button", { type: "button", class: "quiet", onclick: again }, "Fit another model") : null),
     el("p", { class: "hash" }, `digest ${entry.digest}`));

@@ -1,7 +1,7 @@
 // Make a study. The forms are the page's own and work without this script; it shows beforehand what comes of them.
 import { get, post, root } from "./api.js";
 import { dropped, sendTable } from "./send.js";
-import { cardBody } from "./card.js";
+import { cardBody, release } from "./card.js";
 import { curves, responsive } from "./charts.js";
 import { $, el, fill, number } from "./dom.js";
 
@@ -38,7 +38,8 @@ let preview = 0;
 function show() {
   const shown = displays(), hidden = new Set($("show-protected").checked ? [] : chosen()), row = table.preview[preview % table.preview.length];
   if (!row) return;
-  const fields = table.columns.filter((c) => !hidden.has(c.name) && c.name !== $("labels").value && !["none", "drop"].includes(shown[c.name])).map((c) => ({ name: c.name, title: c.name.replaceAll("_", " "), unit: "", value: row[c.name], length: row[c.name].length, display: shown[c.name], ...(shown[c.name] === "image" ? { src: `${root}/api/tables/${table.id}/image?name=${encodeURIComponent(row[c.name])}` } : {}) }));
+  const fields = table.columns.filter((c) => !hidden.has(c.name) && c.name !== $("labels").value && !["none", "drop"].includes(shown[c.name])).map((c) => ({ name: c.name, title: c.name.replaceAll("_", " "), unit: "", value: row[c.name], length: row[c.name].length, display: shown[c.name], ...(["image", "audio"].includes(shown[c.name]) ? { src: `${root}/api/tables/${table.id}/file?name=${encodeURIComponent(row[c.name])}` } : {}) }));
+  release($("card"));
   fill($("card"), cardBody({ row: preview, fields }));
   $("card-question").textContent = $("question").value || "Your question";
 }

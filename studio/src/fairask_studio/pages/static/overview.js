@@ -16,7 +16,7 @@ $("curves").append(chart);
 function tiles(status, story) {
   const fitted = status.history.findLast((entry) => entry.digest === status.model?.digest) ?? status.history.at(-1);
   const guess = fitted?.estimate, { gap, certificate } = status;
-  const soon = status.labels ? "after 30 labels of both classes" : "no labels yet";
+  const soon = "after 30 labels of both classes";
   const allowed = `you allow ${points(status.tolerance)}`;
   const audited = gap?.by === "audit"; // its limit is a promise, and the gap is the audit's on all pages
   const judged = !gap ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
@@ -43,8 +43,8 @@ function lead(status, story) {
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
   $("safety").hidden = !status.safety;
   $("safety").textContent = status.safety ?? "";
-  $("images").hidden = !status.images;
-  $("images").textContent = status.images ?? "";
+  $("unseen").hidden = !status.unseen;
+  $("unseen").textContent = status.unseen ?? "";
   $("first-day").hidden = !owns || !story.checklist.length;
   fill($("checklist"), ...story.checklist.map((item) => el("li", { class: item.done ? "done" : null }, el("span", { class: "tick-box", "aria-hidden": "true" }, item.done ? "✓" : ""), el("a", { href: `${root}/${item.page}` }, item.words), item.done ? el("span", { class: "unseen" }, " (done)") : "")));
 }
@@ -96,7 +96,6 @@ function skipped({ skip_reasons: found }) {
 }
 
 function people(status) {
-  if (!status.people.length) return el("p", { class: "empty" }, "Nobody has answered yet.");
   const rows = status.people.map((p) => [p.who, p.labels, p.skips, { number: p.seconds === null ? "–" : `${p.seconds.toFixed(1)} s` }]);
   const agreed = status.agreement;
   const words = agreed.rows ? `${percent(agreed.share, 0)} of pairs of answers agree on ${number(agreed.rows)} rows answered by several` + (agreed.alpha === null ? "." : ` (Krippendorff's alpha ${agreed.alpha.toFixed(2)}).`) : status.overlap > 1 ? "No row has two answers yet." : "Each row is answered once, so agreement is not measured.";
@@ -128,19 +127,19 @@ function draw(status, story) {
   watch(status);
   lead(status, story);
   settle(story);
+  $("evidence").hidden = !status.labels;
   fill($("tiles"), ...tiles(status, story));
   const any = status.history.some((entry) => entry.estimate);
   $("curves").hidden = !any;
   $("curves-empty").hidden = any;
   document.querySelector(".table-for-chart").hidden = !any;
-  $("curves-empty").textContent = status.labels ? "Not enough labels to estimate: the curves begin at 30 labels of both classes." : "No labels yet: the first batch is uniform, so that nothing is assumed.";
   if (any) {
     curves(chart, status.history, status.tolerance, status.budget, audited(status));
     const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.gap ? points(e.estimate.gap.value) : "–" }]);
     fill($("curves-table"), table([{ number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }], rows, "Rounds"));
     $("curves").dataset.points = rows.length;
   }
-  fill($("groups"), ...(status.labels ? groups(status, story) : [el("p", { class: "empty" }, "No labels yet.")]));
+  fill($("groups"), ...groups(status, story));
   fill($("people"), people(status));
   beside(status);
 }

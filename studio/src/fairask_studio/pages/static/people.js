@@ -103,6 +103,7 @@ function people(list) {
   const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
   const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
   const made = table(titles, rows, "People");
+  made.className = "cards";
   // On a phone a person is a card: each cell says what it is.
   for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((cell, i) => { cell.dataset.title = titles[i]?.number ?? titles[i]; });
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, made);
@@ -114,8 +115,26 @@ async function drop(name) {
 
 function bias(list) {
   const rows = list.flatMap((p) => p.groups.filter((g) => g.shared).map((g) => [p.name, g.group, { number: percent(g.mine, 0) }, { number: percent(g.theirs, 0) }, { number: `${g.mine >= g.theirs ? "+" : "−"}${Math.abs(100 * (g.mine - g.theirs)).toFixed(0)} points` }, g.shared]));
-  $("bias-panel").hidden = !rows.length;
+  $("bias-panel").hidden = !rows.length || owns; // owners see who errs
   fill($("bias"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers by group" }, table(["Person", "Group", { number: "Says yes" }, { number: "Others" }, { number: "Difference" }, { number: "Rows" }], rows, "Answers by group")));
+}
+
+// Who says no to those who deserve yes: one line per person and group, with what to look at above.
+function erring(found) {
+  $("errors-panel").hidden = !found.shared;
+  if (!found.shared) return;
+  const classes = $("errors-panel").dataset, lines = new Map();
+  for (const e of found.errors) lines.set(JSON.stringify([e.person, e.group]), { ...lines.get(JSON.stringify([e.person, e.group])), person: e.person, group: e.group, [e.label]: e });
+  const cell = (e) => ({ number: e.answers < 0.5 ? "–" : el("span", { class: e.low > e.others + 0.05 ? "bad-word" : null }, percent(e.wrong, 0), el("div", { class: "hint small" }, `${percent(e.low, 0)} to ${percent(e.high, 0)}, ${number(Math.round(e.answers))} rows`)) });
+  const rows = [...lines.values()].map((line) => [line.person, line.group, cell(line[1]), cell(line[0])]);
+  const titles = ["Person", "Group", { number: `Says “${classes.no}” though “${classes.yes}” is right` }, { number: `Says “${classes.yes}” though “${classes.no}” is right` }];
+  const made = table(titles, rows, "Errors by person and group");
+  made.className = "cards";
+  for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((one, i) => { one.dataset.title = titles[i].number ?? titles[i]; });
+  fill($("errors"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by person and group" }, made));
+  fill($("suspects"), found.suspects.map((s) => el("li", {}, el("strong", {}, s.words), s.rows.length ? el("details", {}, el("summary", {}, "Rows of these answers"), s.rows.slice(0, 200).flatMap((row) => [el("a", { href: `${root}/rows#${row}` }, String(row)), " "])) : "")));
+  $("errors-audit").textContent = found.labels ? `Audits allow for wrong labels as gold rows show them: ${Object.entries(found.labels).map(([name, e]) => `${name} ${percent(e.wrong[1], 1)} of “${classes.yes}” and ${percent(e.wrong[0], 1)} of “${classes.no}”`).join("; ")}.`
+    : "Audits take labels as right: for what gold rows say of wrong labels, 20 gold rows of each group and answer are needed, each answered by as many people as a row has.";
 }
 
 const moment = (at) => new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
@@ -135,7 +154,8 @@ function programs(list) {
 }
 
 async function load() {
-  const [list, away, machines] = await Promise.all([get("/people/figures"), ...(owns ? [get("/reopened"), get("/programs")] : [[], []])]);
+  const [list, away, machines, found] = await Promise.all([get("/people/figures"), ...(owns ? [get("/reopened"), get("/programs"), get("/people/errors")] : [[], []])]);
+  if (owns) erring(found);
   if (owns) programs(machines);
   const known = Array.isArray(list) ? list : Object.values(list);
   fill($("people"), people(known));

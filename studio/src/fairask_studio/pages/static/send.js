@@ -1,34 +1,37 @@
-// A table to make a study of: a file, a zip, or a folder with images, which are sent one by one.
+// A table to make a study of: a file, a zip, or a folder with images or audio, which are sent one by one.
 import { call, get } from "./api.js";
 import { number } from "./dom.js";
 
 const TABLE = /\.(csv|tsv|parquet|pq|xlsx|jsonl|ndjson|json)$/i;
-const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
+const MEDIA = /\.(png|jpe?g|gif|webp|wav|mp3|ogg|oga|opus|m4a|flac)$/i;
+const PICTURE = /\.(png|jpe?g|gif|webp)$/i;
 const AT_ONCE = 3;
 
 // The path inside the chosen folder.
 const inside = (file) => (file.place ?? file.webkitRelativePath ?? "").split("/").slice(1).join("/") || file.name;
 const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
 
-// A folder without a table: one row for each image, with the folder that it is in.
-function listed(images) {
-  const rows = images.map(inside).sort().map((path) => [path, path.split("/").at(-2) ?? ""]);
+// A folder without a table: one row for each image or recording, with the folder that it is in.
+function listed(files) {
+  const rows = files.map(inside).sort().map((path) => [path, path.split("/").at(-2) ?? ""]);
   const folders = new Set(rows.map((row) => row[1])).size > 1;
-  const lines = [["image", ...(folders ? ["folder"] : [])], ...rows.map((row) => row.slice(0, folders ? 2 : 1))];
-  return new File([lines.map((line) => line.map(quoted).join(",")).join("\n")], "images.csv");
+  const pictures = files.filter((file) => PICTURE.test(file.name)).length;
+  if (pictures && pictures < files.length) throw new Error("There are both images and recordings, and no table. Add a table that names them.");
+  const lines = [[pictures ? "image" : "recording", ...(folders ? ["folder"] : [])], ...rows.map((row) => row.slice(0, folders ? 2 : 1))];
+  return new File([lines.map((line) => line.map(quoted).join(",")).join("\n")], "files.csv");
 }
 
 // Send files; `tell` is told how far it is. Resolves to the description of the table.
 export async function sendTable(files, tell) {
   const all = [...files].filter((file) => !file.name.startsWith("."));
-  const images = all.filter((file) => IMAGE.test(file.name));
+  const media = all.filter((file) => MEDIA.test(file.name));
   const vectors = all.filter((file) => /\.npy$/i.test(file.name));
-  const tables = all.length === 1 && !images.length ? all : all.filter((file) => TABLE.test(file.name));
+  const tables = all.length === 1 && !media.length ? all : all.filter((file) => TABLE.test(file.name));
   if (tables.length > 1) throw new Error(`These are ${tables.length} tables: ${tables.slice(0, 4).map((file) => file.name).join(", ")}. Choose a folder with one.`);
-  if (!tables.length && !images.length) throw new Error("There is no table here, and no image.");
-  const table = tables[0] ?? listed(images);
+  if (!tables.length && !media.length) throw new Error("There is no table here, no image and no recording.");
+  const table = tables[0] ?? listed(media);
   const described = await call("POST", `/tables?name=${encodeURIComponent(table.name)}`, table);
-  const others = tables.length === 1 && all.length === 1 ? [] : [...vectors, ...images];
+  const others = tables.length === 1 && all.length === 1 ? [] : [...vectors, ...media];
   let sent = 0;
   const next = others[Symbol.iterator]();
   const work = async () => {

@@ -4,7 +4,7 @@ import { cardBody } from "./card.js";
 import { $, alertUser, el, fill, number, table } from "./dom.js";
 import { markdown } from "./markdown.js";
 
-const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", markdown: "Markdown", none: "not shown" };
+const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", audio: "audio", markdown: "Markdown", none: "not shown" };
 const shownAs = (column) => column.display || (column.kind === "number" ? "number" : "text");
 const fail = (error) => alertUser(error.message);
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);

@@ -1,12 +1,13 @@
-"""Whole cells of a row for whoever may see the row: images from allowed places, and texts of any length.
+"""Whole cells of a row for whoever may see the row: texts, and images and audio from allowed places.
 
-A browser never fetches an image from elsewhere: it would tell that place who labels what. The studio fetches
-it, from the hosts and folders that whoever runs the studio has named, and from the folder ``images`` beside
+A browser never fetches a file from elsewhere: it would tell that place who labels what. The studio fetches
+it, from the hosts and folders that whoever runs the studio has named, and from the folder ``media`` beside
 the study's pool.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from fairask_studio.store import Person, is_url
 
 router = APIRouter(tags=["labelling"])
 
-#: Bytes of an image.
+#: Bytes of an image or a recording.
 LARGEST = 20 << 20
 
 _SECONDS, _AT_ONCE = 10.0, 6
@@ -33,25 +34,43 @@ _SECONDS, _AT_ONCE = 10.0, 6
 #: An image takes four bytes of a browser's memory per pixel.
 _MOST_PIXELS = 100_000_000
 
-_KINDS = {
+#: Parts of a JPEG before its size; cameras write some dozens.
+_MOST_PARTS = 10_000
+
+#: How files begin; the media type of others needs a second look.
+_STARTS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
+    b"ID3": "audio/mpeg",
+    b"OggS": "audio/ogg",
+    b"fLaC": "audio/flac",
 }
+_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+_MP4 = (b"M4A", b"M4B", b"mp4", b"iso", b"dash", b"3gp")
+
+#: What may be shown as what, in words.
+KINDS_OF = {"image": "PNG, JPEG, GIF or WebP image", "audio": "WAV, MP3, Ogg, M4A or FLAC recording"}
 
 
-def image_kind(data: bytes) -> str | None:
-    """Return the media type of an image by its first bytes; None for anything else.
+def media_kind(data: bytes) -> str | None:
+    """Return the media type of an image or a recording by its first bytes; None for anything else.
 
     Examples
     --------
-    >>> image_kind(b"GIF89a..."), image_kind(b"<svg onload=alert(1)>")
+    >>> media_kind(b"GIF89a..."), media_kind(b"<svg onload=alert(1)>")
     ('image/gif', None)
+    >>> media_kind(b"RIFF....WAVEfmt "), media_kind(b"\\xff\\xfb\\x90"), media_kind(b"....ftypM4A ")
+    ('audio/wav', 'audio/mpeg', 'audio/mp4')
     """
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for start, kind in _KINDS.items() if data.startswith(start)), None)
+    if data[:4] == b"RIFF":
+        return _RIFF.get(data[8:12])
+    if data[4:8] == b"ftyp" and data[8:12].startswith(_MP4):
+        return "audio/mp4"
+    if data[:1] == b"\xff" and data[1:2] in (b"\xfb", b"\xfa", b"\xf3", b"\xf2"):
+        return "audio/mpeg"
+    return next((kind for start, kind in _STARTS.items() if data.startswith(start)), None)
 
 
 def image_pixels(data: bytes) -> int:
@@ -63,17 +82,27 @@ def image_pixels(data: bytes) -> int:
     131072
     >>> image_pixels(b"\\x89PNG\\r\\n\\x1a\\n" + bytes(8) + (40_000).to_bytes(4) + (40_000).to_bytes(4))
     1600000000
+    >>> image_pixels(b"RIFF....WEBPVP8 " + bytes(10) + b"\\xff\\x3f\\xff\\x3f")
+    268402689
     """
     if data.startswith(b"\x89PNG"):
         return int.from_bytes(data[16:20]) * int.from_bytes(data[20:24])
     if data.startswith(b"GIF8"):
         return int.from_bytes(data[6:8], "little") * int.from_bytes(data[8:10], "little")
     if data.startswith(b"RIFF"):
-        if data[12:16] != b"VP8X":  # at most 16,383 pixels a side: one that large is not looked into
+        if data[12:16] == b"VP8 ":
+            wide, high = (int.from_bytes(data[at : at + 2], "little") & 0x3FFF for at in (26, 28))
+            return wide * high
+        if data[12:16] == b"VP8L":
+            sides = int.from_bytes(data[21:25], "little")
+            return (1 + (sides & 0x3FFF)) * (1 + (sides >> 14 & 0x3FFF))
+        if data[12:16] != b"VP8X":
             return 0
         return (1 + int.from_bytes(data[24:27], "little")) * (1 + int.from_bytes(data[27:30], "little"))
     at = 2
-    while data.startswith(b"\xff\xd8") and at + 9 <= len(data) and data[at] == 0xFF:
+    for _ in range(_MOST_PARTS):
+        if not data.startswith(b"\xff\xd8") or at + 9 > len(data) or data[at] != 0xFF:
+            break
         if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
             return int.from_bytes(data[at + 5 : at + 7]) * int.from_bytes(data[at + 7 : at + 9])
         at += 2 + max(int.from_bytes(data[at + 2 : at + 4]), 2)
@@ -81,62 +110,62 @@ def image_pixels(data: bytes) -> int:
 
 
 @dataclass(frozen=True)
-class Images:
-    """Places from which images are shown.
+class Media:
+    """Places from which images and recordings are shown.
 
     Attributes
     ----------
     hosts : frozenset of str
-        ``https://images.example.org`` or ``http://localhost:9000``: scheme, host and port.
+        ``https://media.example.org`` or ``http://localhost:9000``: scheme, host and port.
     folders : tuple of Path
         Folders in which a cell's relative path is looked up.
 
     Examples
     --------
-    >>> Images.of(["https://images.example.org/"], "/studies/loans").hosts
-    frozenset({'https://images.example.org'})
+    >>> Media.of(["https://media.example.org/"], "/studies/loans").hosts
+    frozenset({'https://media.example.org'})
     """
 
     hosts: frozenset[str] = frozenset()
     folders: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, places: list[str], target: str) -> Images:
+    def of(cls, places: list[str], target: str) -> Media:
         """Make it from what the command line names; StudyError for a folder that is not there."""
         hosts = [place.rstrip("/") for place in places if "://" in place]
         for host in hosts:
             if urlsplit(host).scheme not in ("http", "https") or urlsplit(host).path:
-                raise StudyError(
-                    f"--images {host!r} is not a host; give one as in https://images.example.org"
-                )
+                raise StudyError(f"--media {host!r} is not a host; give one as in https://media.example.org")
         folders = [Path(place) for place in places if "://" not in place]
         for folder in folders:
             if not folder.is_dir():
-                raise StudyError(f"--images {str(folder)!r} is neither a folder nor a host")
-        beside = [] if is_url(target) else [Path(target) / "images"]
+                raise StudyError(f"--media {str(folder)!r} is neither a folder nor a host")
+        beside = [] if is_url(target) else [Path(target) / "media"]
         return cls(frozenset(hosts), (*folders, *beside))
 
     def read(self, place: str) -> bytes:
-        """Return the bytes of an image; HTTPException in words if there is none, or if it is not allowed."""
+        """Return the bytes of a file; HTTPException in words if there is none, or if it is not allowed."""
         data = self._fetch(place) if "://" in place else self._open(place)
         if len(data) > LARGEST:
-            raise HTTPException(413, f"the image is larger than {LARGEST >> 20} MB")
+            raise HTTPException(413, f"the file is larger than {LARGEST >> 20} MB")
         return data
 
     def _open(self, name: str) -> bytes:
         for folder in self.folders:
-            path = (folder / name).resolve()
-            if path.is_relative_to(folder.resolve()) and path.is_file():
-                with path.open("rb") as file:
-                    return file.read(LARGEST + 1)
-        raise HTTPException(404, f"no image {name!r} beside the pool or in a folder given by --images")
+            # What no file can be called, links in a circle, or a file that must not be read.
+            with contextlib.suppress(OSError, ValueError, RuntimeError):
+                path = (folder / name).resolve()
+                if path.is_relative_to(folder.resolve()) and path.is_file():
+                    with path.open("rb") as file:
+                        return file.read(LARGEST + 1)
+        raise HTTPException(404, f"no file {name!r} beside the pool or in a folder given by --media")
 
     def _fetch(self, address: str) -> bytes:
         parts = urlsplit(address)
         host = f"{parts.scheme}://{parts.netloc}"
         if host not in self.hosts:
             raise HTTPException(
-                403, f"images from {host} are not allowed; start the studio with --images {host}"
+                403, f"files from {host} are not allowed; start the studio with --media {host}"
             )
         data, until = b"", time.monotonic() + _SECONDS
         try:
@@ -151,9 +180,9 @@ class Images:
                     if len(data) > LARGEST:
                         break
                     if time.monotonic() > until:  # a byte now and then
-                        raise HTTPException(502, f"{host} did not give the image within {_SECONDS:.0f} s")
+                        raise HTTPException(502, f"{host} did not give the file within {_SECONDS:.0f} s")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise HTTPException(502, f"{host} did not give the image: {error}") from error
+            raise HTTPException(502, f"{host} did not give the file: {error}") from error
         return data
 
 
@@ -163,10 +192,13 @@ _TURN = threading.BoundedSemaphore(_AT_ONCE)
 @router.get(
     "/cells/{row}/{column:path}",
     response_class=Response,
-    responses={200: {"content": {"image/*": {}, "text/plain": {}}}, 502: {"description": "No image came."}},
+    responses={
+        200: {"content": {"image/*": {}, "audio/*": {}, "text/plain": {}}},
+        502: {"description": "No file came."},
+    },
 )
 def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
-    """A whole cell of a row that I may see: an image as bytes, anything else as text."""
+    """A whole cell of a row that I may see: an image or a recording as bytes, anything else as text."""
     study = study_of(request)
     if row >= study.config.rows:
         raise HTTPException(404, f"no row {row}")
@@ -177,23 +209,25 @@ def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
         raise HTTPException(404, f"no column {column!r} is shown")
     value = study.row(row)[column]
     text = "" if value is None else str(value)
-    if known[column].display != "image":
+    display = known[column].display
+    if display not in KINDS_OF:
         return Response(text, media_type="text/plain; charset=utf-8")
     if not _TURN.acquire(timeout=2.0):
-        raise HTTPException(503, "too many images at once; try again", {"Retry-After": "2"})
+        raise HTTPException(503, "too many files at once; try again", {"Retry-After": "2"})
     try:
-        images: Images = request.app.state.images
-        data = images.read(text)
-        kind = image_kind(data)
-        if kind is None:
-            raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
+        media: Media = request.app.state.media
+        data = media.read(text)
+        kind = media_kind(data) or ""
+        if not kind.startswith(display):
+            raise HTTPException(404, f"{Path(text).name[:80]!r} is no {KINDS_OF[display]}")
         if image_pixels(data) > _MOST_PIXELS:
             raise HTTPException(413, f"the image has more than {_MOST_PIXELS:,} pixels")
     except HTTPException as error:
         if _sees_rows(me):
             raise
         # The name of a file may tell the group.
-        raise HTTPException(error.status_code, "the image cannot be shown; an owner is told why") from error
+        words = "the image cannot be shown" if display == "image" else "the recording cannot be played"
+        raise HTTPException(error.status_code, f"{words}; an owner is told why") from error
     finally:
         _TURN.release()
     return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})

@@ -1,6 +1,6 @@
 """
-How many labels does an audit need?
-===================================
+What an audit's budget buys
+===========================
 
 Before you pay for an audit, simulate it: on last year's table, with known labels, hundreds of audits show how often one would be
 decided, and after how many labels.

@@ -1,6 +1,6 @@
 """
-Simulate before you pay
-=======================
+What labels would buy
+=====================
 
 An old table with labels shows what labels would buy: hide them, let two strategies ask for some, and measure on rows that were set
 aside. Five runs per strategy show the noise too.

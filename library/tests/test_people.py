@@ -1,0 +1,210 @@
+"""People who err: symmetries, what is learned, who is named, and what an audit makes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairask.audit import Audit
+from fairask.errors import UserError
+from fairask.people import LabelError, People
+
+
+def crew(seed=0, people=5, gold=200, rows=400, wrong=None, opinions=3, copies=False):
+    """Answers of a crew: all err in 5 % of the rows, or as ``wrong[person, group, label]`` says."""
+    rng = np.random.default_rng(seed)
+    wrong = np.full((people, 2, 2), 0.05) if wrong is None else wrong
+    n = gold + rows
+    group, label = (rng.random(n) < 0.5).astype(int), (rng.random(n) < 0.5).astype(int)
+    lines = []
+    for row in range(n):
+        many = people if row < gold else opinions
+        errs = rng.random(people) < wrong[:, group[row], label[row]]
+        if copies and rng.random() < 0.9:
+            errs[1] = errs[0]
+        for who in rng.permutation(people)[:many]:
+            said = label[row] ^ int(errs[who])
+            lines.append((row, f"p{who}", int(said), "MF"[group[row]], label[row] if row < gold else None))
+    columns = zip(*lines, strict=True)
+    return dict(zip(("row", "person", "answer", "group", "truth"), map(list, columns), strict=True))
+
+
+def harsh():
+    wrong = np.full((5, 2, 2), 0.05)
+    wrong[2, 1, 1] = 0.4
+    return wrong
+
+
+def told(people):
+    return {(e.person, e.group, e.label): (e.wrong, e.low, e.high) for e in people.errors()}
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**16))
+def test_neither_the_order_of_answers_nor_a_name_matters(seed):
+    rng = np.random.default_rng(seed)
+    table = crew(seed, rows=60, gold=40)
+    order = rng.permutation(len(table["row"]))
+    mixed = {name: [values[i] for i in order] for name, values in table.items()}
+    people = {f"p{i}": f"q{j}" for i, j in enumerate(rng.permutation(5))}
+    named = {
+        **table,
+        "person": [people[p] for p in table["person"]],
+        "group": [{"F": "a", "M": "z"}[g] for g in table["group"]],
+    }
+    plain, other, renamed = (told(People.from_answers(t)) for t in (table, mixed, named))
+    for (person, group, label), found in plain.items():
+        assert other[person, group, label] == pytest.approx(found, abs=1e-6)
+        assert renamed[people[person], {"F": "a", "M": "z"}[group], label] == pytest.approx(found, abs=1e-6)
+
+
+def test_answers_that_change_sides_change_the_labels_of_the_errors():
+    table = crew(3)
+    turned = {**table, "answer": [1 - a for a in table["answer"]]}
+    turned["truth"] = [None if t is None else 1 - t for t in table["truth"]]
+    plain, other = told(People.from_answers(table)), told(People.from_answers(turned))
+    for (person, group, label), found in plain.items():
+        assert other[person, group, 1 - label] == pytest.approx(found, abs=1e-6)
+
+
+def test_perfect_people_have_weight_one_and_nobody_is_named():
+    people = People.from_answers(crew(1, wrong=np.zeros((5, 2, 2))))
+    assert (people.weights() == 1.0).all()
+    assert people.suspects() == []
+    assert people.label_errors()["F"].wrong[1] < 0.02
+
+
+def test_a_single_opinion_of_each_row_says_nothing_of_errors():
+    table = {"row": [0, 1, 2], "person": ["a", "b", "a"], "answer": [1, 0, 1], "group": ["f", "m", "m"]}
+    people = People.from_answers(table)
+    assert people.weights().tolist() == [1.0, 1.0, 1.0]
+    assert people.labels().tolist() == [1, 0, 1]
+    with pytest.raises(UserError, match="no gold row"):
+        people.label_errors()
+
+
+def test_intervals_cover_the_errors_of_people():
+    covered = []
+    for seed in range(30):
+        found = told(People.from_answers(crew(seed, wrong=harsh())))
+        for (person, group, label), (_, low, high) in found.items():
+            true = 0.4 if (person, group, label) == ("p2", "F", 1) else 0.05
+            covered.append(low <= true <= high)
+    assert 0.93 <= np.mean(covered) <= 1.0
+
+
+def test_the_harsh_one_is_named_with_group_rates_and_rows():
+    people = People.from_answers(crew(2, wrong=harsh()))
+    [found] = people.suspects()
+    assert (found.kind, found.people) == ("harsh", ("p2",))
+    assert found.words.startswith("p2 says 0 to")
+    assert "of F who deserve 1; others to" in found.words
+    assert len(found.rows) > 5
+    assert (people.weights(found.rows) > 0.5).all()
+
+
+def test_copying_is_told_from_rows_that_are_hard_for_everybody():
+    assert [s.kind for s in People.from_answers(crew(4, copies=True)).suspects()] == ["copies"]
+    hard = crew(4)
+    for i, (row, truth) in enumerate(zip(hard["row"], hard["truth"], strict=True)):
+        if truth == 1 and row % 7 == 0:
+            hard["answer"][i] = 0
+    assert People.from_answers(hard).suspects() == []
+
+
+def test_a_person_who_knows_the_gold_rows_is_named_and_not_believed_there():
+    table = crew(5, wrong=harsh())
+    knows = [
+        (p, t) == ("p2", t) and t is not None for p, t in zip(table["person"], table["truth"], strict=True)
+    ]
+    table["answer"] = [t if k else a for a, t, k in zip(table["answer"], table["truth"], knows, strict=True)]
+    people = People.from_answers(table)
+    assert "leaked" in {s.kind for s in people.suspects()}
+    assert people.label_errors()["F"].wrong[1] == pytest.approx(0.12, abs=0.05)
+
+
+def test_gold_rows_that_are_easier_for_all_are_no_evidence():
+    wrong = np.full((5, 2, 2), 0.25)
+    table = crew(6, wrong=wrong, rows=800)
+    table["answer"] = [a if t is None else t for a, t in zip(table["answer"], table["truth"], strict=True)]
+    with pytest.raises(UserError, match="better than other rows"):
+        People.from_answers(table).label_errors()
+
+
+def test_an_error_that_all_share_is_seen_in_gold_rows_alone():
+    table = crew(7, gold=400)
+    for i, (row, truth, group) in enumerate(zip(table["row"], table["truth"], table["group"], strict=True)):
+        if group == "F" and row % 5 == 0 and (truth in (1, None)):
+            table["answer"][i] = 0
+    found = People.from_answers(table).label_errors(2)
+    assert abs(found["F"].wrong[1] - 0.2) < 3 * found["F"].doubt[1]
+    assert found["M"].wrong[1] < 0.03
+
+
+def test_second_opinions_go_where_labels_are_probably_wrong_and_keep_their_number():
+    people = People.from_answers(crew(11, wrong=harsh(), opinions=1))
+    rows = [row for row, truth in zip(people.rows, people.truth, strict=True) if truth < 0]
+    chance = people.second_opinions(rows, 60)
+    assert chance.sum() == pytest.approx(60, abs=0.01)
+    assert chance.min() >= 0.2 * 60 / len(rows) - 1e-9
+    assert chance.max() <= 1.0
+    order = np.argsort(people.weights(rows))
+    assert (np.diff(chance[order]) <= 1e-9).all()
+    small = people.second_opinions(rows, 60, np.where(np.arange(len(rows)) < 50, 9.0, 1.0))
+    assert small[:50].sum() > 2 * chance[:50].sum()
+    assert people.second_opinions(rows, 1e6).tolist() == [1.0] * len(rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"person": None}, "no column 'person'"),
+        ({"answer": ["x"]}, "the answer 'x' is unknown"),
+        ({"group": ["f", "m"], "row": [1, 1], "person": ["a", "b"], "answer": [1, 1]}, "two groups"),
+        ({"group": [None]}, "has no group"),
+        ({"answer": [None]}, "there are no answers"),
+        (
+            {"truth": [0, 1], "row": [1, 1], "person": ["a", "b"], "answer": [1, 1], "group": ["f"] * 2},
+            "two truths",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_tables_of_answers_are_refused_by_name(change, words):
+    table = {"row": [1], "person": ["a"], "answer": [1], "group": ["f"]} | change
+    with pytest.raises(UserError, match=words):
+        People.from_answers({name: values for name, values in table.items() if values is not None})
+
+
+def test_too_few_gold_rows_and_rows_without_answers_are_refused():
+    people = People.from_answers(crew(8, gold=8))
+    with pytest.raises(UserError, match="gold rows of"):
+        people.label_errors()
+    with pytest.raises(UserError, match="no gold row has 6 answers"):
+        People.from_answers(crew(8)).label_errors(6)
+    with pytest.raises(UserError, match="row 99999 has no answer"):
+        people.weights([99999])
+
+
+def test_an_audit_takes_what_was_learned_and_widens_for_what_is_unknown():
+    rng = np.random.default_rng(9)
+    y, g = rng.integers(0, 2, 8000), np.where(rng.random(8000) < 0.5, "F", "M")
+    pred = np.where(rng.random(8000) < 0.8, y, 1 - y)
+    said = np.where((rng.random(8000) < 0.3) & (y == 1) & (g == "F"), 0, y)
+
+    def bounds(noise):
+        audit = Audit(pred, g, metric="fprp", budget=2000, looks=1, noise=noise)
+        rows = audit.ask().indices
+        audit.tell(rows, said[rows])
+        return audit.certificate()
+
+    exact = {name: LabelError((0.0, 0.3 * (name == "F")), (0.0, 1e-9), (99, 99)) for name in "FM"}
+    unsure = {name: LabelError((0.0, 0.3 * (name == "F")), (0.0, 0.05), (99, 99)) for name in "FM"}
+    known, wide, naive = bounds(exact), bounds(unsure), bounds(0.0)
+    assert naive.estimate > 0.09 > known.estimate
+    assert wide.estimate == pytest.approx(known.estimate)
+    assert wide.upper - wide.lower > 1.1 * (known.upper - known.lower)
+    assert any("as gold rows show" in text for text in wide.assumptions)
+    with pytest.raises(ValueError, match="noise learned for F"):
+        bounds({"F": LabelError((0.0, 0.5), (0.1, 0.1), (9, 9)), "M": 0.0})
