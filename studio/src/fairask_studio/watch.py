@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from fairask.audit.folder import write_sheet
-from fairask.audit.predictions import Classes, open_table, table_digest
+from fairask.audit.predictions import Classes
 from fairask.audit.strata import PoolRows
 from fairask.audit.watch import Watch, check_month
 from fairask.audit.watch_folder import tell_sheet
+from fairask.pools.source import open_table, table_digest
 from fairask.report.words import shift_sentences
 from fairask.tables import TableFormat
 from fairask.tables.groups import protected_columns

@@ -261,12 +261,8 @@ class AuditFolder:
         """
         home = folder or default_folder(place)
         form = form or TableFormat()
-<<<<<<< HEAD
-        state, hints = read_state(home), []
-=======
         before = (home / STATE).read_bytes() if (home / STATE).is_file() else None
-        state, hints = _read_state(home), []
->>>>>>> main
+        state, hints = read_state(home), []
         if state is not None:
             source, audit = _resume(place, columns, settings, form, state, home)
             _check_signer(state["register"], key, home)

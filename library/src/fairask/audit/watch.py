@@ -299,7 +299,7 @@ class Watch:
         self.valid_for = check_count(valid_for, "valid_for")
         self.horizon = check_count(horizon, "horizon")
         self.compare = check_choice(compare, "compare", COMPARISONS)
-        self.noise = noise
+        self.noise, self.doubt = noise_table(noise, self.groups)
         self.random_state = check_count(random_state, "random_state", least=0)
         self.months: list[Month] = []
         self.bins: ScoreBins | None = None
@@ -322,7 +322,7 @@ class Watch:
         return Layout(
             parent // 2, (parent % 2)[None, :], len(self.groups), parent, known, np.ones(len(parent)),
             prior=prior, rest=self.compare == "rest",
-            noise=noise_table(self.noise if self.needs_labels else 0.0, self.groups),
+            noise=self.noise * self.needs_labels, doubt=self.doubt * self.needs_labels,
         )  # fmt: skip
 
     @property
@@ -631,12 +631,13 @@ class Watch:
         >>> Watch.from_dict(watch.to_dict()).to_dict() == watch.to_dict()
         True
         """
-        names = ("groups", "delta", "certified", "labels", "valid_for", "horizon", "compare", "noise",
+        names = ("groups", "delta", "certified", "labels", "valid_for", "horizon", "compare",
                  "random_state")  # fmt: skip
         own = {"metric": self.claim.metric, "tolerance": self.claim.tolerance}
         return {
             "format": _FORMAT,
             "settings": {name: getattr(self, name) for name in names} | own,
+            "noise": [self.noise.tolist(), self.doubt.tolist()],
             "bins": None if self.bins is None else dataclasses.asdict(self.bins),
             "months": [dataclasses.asdict(m) for m in self.months],
         }
@@ -647,6 +648,7 @@ class Watch:
         if state["format"] != _FORMAT:
             raise ValueError(f"a watch of format {state['format']!r}; this version reads format {_FORMAT}")
         watch = cls(**state["settings"])
+        watch.noise, watch.doubt = map(np.array, state["noise"])
         watch.bins = None if state["bins"] is None else ScoreBins(**state["bins"])
         watch.months = [Month(**m) for m in state["months"]]
         return watch

@@ -15,22 +15,12 @@ from typing import Any, Self
 
 import numpy as np
 
-<<<<<<< HEAD
 from fairask.audit.certificate import CERTIFICATE, STATE, is_sealed, seal
 from fairask.audit.folder import AuditError, read_labels, read_state, telling_columns, write_sheet
-from fairask.audit.predictions import Classes, open_audit_table, open_table, read_noise, table_digest
-from fairask.audit.watch import Month, Watch, check_month
-from fairask.errors import UserError
-=======
-from fairask.audit.certificate import CERTIFICATE, STATE
-from fairask.audit.folder import AuditError, read_labels, telling_columns, write_sheet
 from fairask.audit.predictions import Classes, open_audit_table
-from fairask.audit.strata import UNTOLD
 from fairask.audit.watch import Month, Watch, check_month
 from fairask.errors import UserError
-from fairask.metrics import METRICS
-from fairask.pools.source import table_digest
->>>>>>> main
+from fairask.pools.source import open_table, table_digest
 from fairask.tables import TableFormat
 from fairask.tables.groups import protected_columns
 from fairask.tables.sheets import check_returned, write_next
@@ -53,24 +43,18 @@ class WatchFolder:
     watch : Watch
     tables : dict
         Where each month's table is, by month.
-<<<<<<< HEAD
     score : str or None
         The column of scores; that of the audit, or that which the first month names.
-=======
     before : bytes or None
         ``watch.json`` as it was last read or written.
->>>>>>> main
     """
 
     folder: Path
     audit: dict[str, Any]
     watch: Watch
     tables: dict[str, str]
-<<<<<<< HEAD
     score: str | None
-=======
     before: bytes | None = None
->>>>>>> main
 
     @classmethod
     def open(cls, folder: Path, settings: dict[str, Any], certified: str | None = None) -> Self:
@@ -85,36 +69,16 @@ class WatchFolder:
         certified : str, optional
             The month of the certificate; default that in which its file was written.
         """
-<<<<<<< HEAD
         audit = read_state(folder)
         if audit is None:
-=======
-        audit = _read(folder / STATE, "an audit", f"Name the folder of an audit, which has {STATE}")
-        if (folder / WATCH).exists():
-            before = (folder / WATCH).read_bytes()
-            state = _read(folder / WATCH, "a watch", "Restore it from a copy")
-            try:
-                watch = Watch.from_dict(state["watch"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise AuditError(f"{folder / WATCH} is damaged: {error}", "Restore it from a copy") from error
-            for name, value in {**settings, "certified": certified}.items():
-                if value is not None and value != state["watch"]["settings"][name]:
-                    was = state["watch"]["settings"][name]
-                    raise AuditError(
-                        f"--{name.replace('_', '-')} {value}: the watch in {folder} has {was}",
-                        f"Leave out --{name.replace('_', '-')} to go on with it",
-                    )
-            return cls(folder, audit, watch, state["tables"], before)
-        plan, groups = audit["audit"]["settings"], audit["pool"]["groups"]
-        if plan["metric"] not in METRICS:
->>>>>>> main
             raise AuditError(
                 f"there is no audit in {folder}", f"Name the folder of an audit, which has {STATE}"
             )
         file = folder / WATCH
         if file.exists():
             try:
-                state = json.loads(file.read_text(encoding="utf-8"))
+                before = file.read_bytes()
+                state = json.loads(before.decode())
                 if not is_sealed(state):
                     raise ValueError("its content is not what was written")
                 watch, tables = Watch.from_dict(state["watch"]), state["tables"]
@@ -128,16 +92,17 @@ class WatchFolder:
                         f"{option} {value}: the watch in {folder} has {was}",
                         f"Leave out {option} to go on with it",
                     )
-            return cls(folder, audit, watch, tables, state["score"])
-        plan, groups = audit["audit"]["settings"], audit["pool"]["groups"]
+            return cls(folder, audit, watch, tables, state["score"], before)
+        plan, strata = audit["audit"]["settings"], audit["audit"]["strata"]
         issued = folder / CERTIFICATE
         if certified is None and issued.exists() and _verdict(issued) == "certified":
             certified = datetime.fromtimestamp(issued.stat().st_mtime, UTC).strftime("%Y-%m")
         watch = Watch(
-            sorted(groups), certified=certified, noise=read_noise(audit["columns"].get("noise")),
+            strata["groups"], certified=certified,
             **{name: plan[name] for name in ("metric", "tolerance", "delta", "compare")},
             **{name: value for name, value in settings.items() if value is not None},
         )  # fmt: skip
+        watch.noise, watch.doubt = np.array(strata["noise"]), np.array(strata["doubt"])
         return cls(folder, audit, watch, {}, audit["columns"].get("score"))
 
     @property
@@ -215,14 +180,9 @@ class WatchFolder:
         return told
 
     def _write(self) -> None:
-<<<<<<< HEAD
         state = seal({"watch": self.watch.to_dict(), "tables": self.tables, "score": self.score})
-        write_whole(self.folder / WATCH, json.dumps(state, indent=1) + "\n")
-=======
-        state = {"watch": self.watch.to_dict(), "tables": self.tables}
         text = json.dumps(state, indent=1) + "\n"
         self.before = write_next(self.folder / WATCH, text.encode(), self.before)
->>>>>>> main
 
 
 def tell_sheet(watch: Watch, file: Path, classes: Classes, place: str, form: TableFormat) -> int:
