@@ -80,10 +80,10 @@ def add_month(
             f"row {lost[0]} of {place} has none of the model's groups, so there is no decision for it",
             "Leave out the rows without a group",
         )
-    said = model.predict(table, groups)
+    said = model.predict(table)
     rows = PoolRows.of_arrays(
         (said == model.oracle.classes_[1]).astype(int), groups,
-        score=model.label_proba(table, groups)[:, 1],
+        score=model.label_proba(table)[:, 1],
         known=None if known is None else _outcomes(table, known, config.classes),
     )  # fmt: skip
     asked = watch.add_rows(month, rows, labels=labels, source=table_digest(place, source))
