@@ -252,6 +252,9 @@ class People:
 
     # -- what is known ---------------------------------------------------------------------------
 
+    def __contains__(self, row: object) -> bool:
+        return row in self._number
+
     @property
     def shared(self) -> int:
         """Rows that say something of errors: gold rows, and rows with several answers."""

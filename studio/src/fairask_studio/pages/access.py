@@ -65,6 +65,7 @@ _REVIEWER = (
 
 _OWNER = (
     "GET /people/errors",
+    "POST /people/again",
     "GET /settings",
     "PUT /settings",
     "GET /people",
