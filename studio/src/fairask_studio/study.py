@@ -988,7 +988,7 @@ class Study:
                 write_whole(out / name, content())
                 written.append(out / name)
         if key is not None:
-            (out / SIGNED).write_bytes(signed(self, written, key))
+            write_whole(out / SIGNED, signed(self, written, key))
             written.append(out / SIGNED)
         return written
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -44,7 +43,7 @@ from fairask.report.words import (
     verdict_sentence,
     visible,
 )
-from fairask.tables.sheets import write_whole
+from fairask.tables.sheets import csv_text, write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -102,13 +101,13 @@ def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
         draw_comparison(comparison, axes[column :: len(found)])
         axes[column].set_title(f"{comparison.table.title}: accuracy on unseen rows")
     drawn.savefig(figure, dpi=110)
-    with table.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["table", "method", "labels", *vars(found[0].final(found[0].methods[0].name))])
-        for c in found:
-            for method in c.methods:
-                end = vars(c.final(method.name)).values()
-                writer.writerow([c.table.title, method.name, c.task.budget, *end])
+    ends = [
+        [c.table.title, m.name, c.task.budget, *vars(c.final(m.name)).values()]
+        for c in found
+        for m in c.methods
+    ]
+    names = ["table", "method", "labels", *vars(found[0].final(found[0].methods[0].name))]
+    write_whole(table, csv_text(names, ends))
     return {"table": table, "figure": figure}
 
 

@@ -110,7 +110,7 @@ async def bring_in(
 
 def _import(study: Study, name: str, data: bytes, who: str, unchecked: bool) -> Document:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
+        path = Path(folder) / name[-60:]  # no file system takes more than 255 bytes
         path.write_bytes(data)
         rows = read_known(study, path, unchecked=unchecked)
     return {"marked": len(rows), "known": study.mark_known(rows, who)}
