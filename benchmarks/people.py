@@ -326,7 +326,7 @@ def training(trials):
                     rows.tolist(), labels.tolist(), None if sure is None else sure.tolist()
                 )
                 model = learner.current_model()
-                said = model.predict(X[test])
+                said = model.predict(X[test], sensitive_features=sex[test])
                 gap = group_gap(y[test], said, sex[test])
                 found.setdefault(way, []).append((100 * np.mean(said == y[test]), gap))
         for way, values in found.items():
