@@ -40,6 +40,7 @@ from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_n
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
+from fairask_studio.advice import advice_of, known_gap, story_of
 from fairask_studio.columns import MEDIA, ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
@@ -58,7 +59,6 @@ from fairask_studio.gold import (
     gold_figures,
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
-from fairask_studio.standing import known_gap, standing_of, story_of
 from fairask_studio.state import AUDIT, State
 from fairask_studio.store import Slot, Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
@@ -1047,7 +1047,7 @@ class Study:
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
-                "standing": standing_of(state, len(labelled)).to_dict(),
+                "advice": advice_of(state, len(labelled)).to_dict(),
                 "safety": _safety(state),
                 "unseen": unseen_columns(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),

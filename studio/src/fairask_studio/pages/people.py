@@ -77,18 +77,6 @@ def add_person(request: Request, new: NewPerson, me: Me) -> dict[str, str]:
     return {"name": new.name, "role": new.role, "token": token}
 
 
-@router.post("/people/{name}/token", status_code=201)
-def renew_token(request: Request, name: str, me: Me) -> dict[str, str]:
-    """Give a person a new token, which is in this response only; the old one and its sessions end."""
-    people = study_of(request).people
-    known = next((person for person in people.all() if person.name == name), None)
-    if known is None:
-        raise HTTPException(404, f"nobody is named {name!r}")
-    token = people.add(name, known.role, renew=True)
-    access_of(request).log.note(me.name, "gave a token to", name, request)
-    return {"name": name, "role": known.role, "token": token}
-
-
 @router.put("/people/{name}")
 def change_role(request: Request, name: str, new: NewRole, me: Me) -> dict[str, str]:
     """Give a person another role, at once; the last owner stays one."""
