@@ -138,6 +138,16 @@ class AnswersRestored(Happening):
 
 
 @dataclass(frozen=True)
+class OpinionsAsked(Happening):
+    """An owner asks other people about rows again: rows that might be asked, how likely, and which are."""
+
+    kind = "opinions"
+    rows: list[int]
+    propensities: list[float]
+    asked: list[int]
+
+
+@dataclass(frozen=True)
 class LimitsChanged(Happening):
     """Limits per person, or how gold rows are mixed in, changed; None keeps one as it was, 0 is none."""
 

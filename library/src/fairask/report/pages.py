@@ -38,6 +38,7 @@ from fairask.report.words import (
     listed,
     points,
     points_between,
+    promise_sentence,
     question_sentence,
     shift_sentences,
     verdict_sentence,
@@ -285,12 +286,12 @@ def render_study(report: StudyReport) -> str:
     """Return the report of a study as text, every name escaped.
 
     >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
-    >>> standing = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
+    >>> advice = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
     >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
     ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
     ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
-    ...           "story": None, "safety": None, "images": None, "classes": ["no", "yes"], "model": None,
-    ...           "gap": None, "standing": standing}
+    ...           "story": None, "safety": None, "unseen": None, "classes": ["no", "yes"], "model": None,
+    ...           "gap": None, "advice": advice}
     >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
     True
     """
@@ -299,7 +300,8 @@ def render_study(report: StudyReport) -> str:
 
 def render_card(report: StudyReport) -> str:
     """Return the model card of a study that has a model, as one page."""
-    return report.render("card.html.j2")
+    promise = promise_sentence(report.settings["promise"])
+    return report.render("card.html.j2", promise=promise)
 
 
 def render_certificate(report: StudyReport) -> str:
