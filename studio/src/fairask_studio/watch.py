@@ -16,10 +16,10 @@ from fairask.pools.source import open_table, table_digest
 from fairask.report.words import shift_sentences
 from fairask.tables import TableFormat
 from fairask.tables.groups import protected_columns
+from fairask_studio.advice import certificate_of_model
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
 from fairask_studio.exports import table_model
-from fairask_studio.advice import certificate_of_model
 from fairask_studio.state import State
 from fairask_studio.study import Study
 
