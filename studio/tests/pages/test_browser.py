@@ -280,7 +280,7 @@ def test_empty_views_say_what_comes(make: Make, new_page: Callable[..., Page]) -
         page = new_page()
         for view, words in {
             "label": "Choosing the next rows",
-            "overview": "the first batch is uniform, so that nothing is assumed",
+            "overview": "so that nothing is assumed",
             "rows": "No such rows yet",
             "model": "No model yet",
             "certificate": "certif",

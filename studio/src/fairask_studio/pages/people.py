@@ -77,18 +77,6 @@ def add_person(request: Request, new: NewPerson, me: Me) -> dict[str, str]:
     return {"name": new.name, "role": new.role, "token": token}
 
 
-@router.post("/people/{name}/token", status_code=201)
-def renew_token(request: Request, name: str, me: Me) -> dict[str, str]:
-    """Give a person a new token, which is in this response only; the old one and its sessions end."""
-    people = study_of(request).people
-    known = next((person for person in people.all() if person.name == name), None)
-    if known is None:
-        raise HTTPException(404, f"nobody is named {name!r}")
-    token = people.add(name, known.role, renew=True)
-    access_of(request).log.note(me.name, "gave a token to", name, request)
-    return {"name": name, "role": known.role, "token": token}
-
-
 @router.put("/people/{name}")
 def change_role(request: Request, name: str, new: NewRole, me: Me) -> dict[str, str]:
     """Give a person another role, at once; the last owner stays one."""
@@ -268,6 +256,18 @@ def people_errors(study: Study) -> Document:
 def errors(request: Request, me: Me) -> Document:
     """Return how often each person errs, by group and right answer, and who should be looked at."""
     return desk_of(request).ask(people_errors)
+
+
+class MoreOpinions(Strict):
+    """How many rows to ask again."""
+
+    rows: Annotated[int, Field(ge=1, le=10_000)]
+
+
+@router.post("/people/again", status_code=201)
+def ask_again(request: Request, wanted: MoreOpinions, me: Me) -> Document:
+    """Ask other people about labelled rows once more, where labels are probably wrong."""
+    return {"rows": len(desk_of(request).do(Study.ask_again, wanted.rows, me.name))}
 
 
 @router.post("/qr", response_class=Response, responses={200: {"content": {"image/svg+xml": {}}}})

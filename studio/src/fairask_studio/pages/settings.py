@@ -141,18 +141,7 @@ def settings(request: Request, words: Settings, me: Me) -> Document:
     """Change the question, the column dictionary or the limits on each person."""
     study = study_of(request)
     columns = {name: word.model_dump(exclude_unset=True) for name, word in words.columns.items()}
-    study.change(
-        question=words.question,
-        columns=columns or None,
-        guidelines=words.guidelines,
-        skip_reasons=words.skip_reasons,
-        most_skips=words.most_skips,
-        most_per_minute=words.most_per_minute,
-        gold_every=words.gold_every,
-        gold_least=words.gold_least,
-        budget=words.budget,
-        who=me.name,
-    )
+    study.change(**words.model_dump(exclude={"columns"}), columns=columns or None, who=me.name)
     return {"question": study.config.question}
 
 

@@ -92,7 +92,7 @@ const act = (action) => () => action().then(() => alertUser(null)).catch(fail);
 
 function people(list) {
   if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
-  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
+  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take away…") : "",
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
   const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
   // Right answers to gold rows, with the limits of the share.
@@ -101,12 +101,8 @@ function people(list) {
   const role = (p) => (owns && p.role ? el("select", { "aria-label": `Role of ${p.name}`, onchange: (event) => put(path(p.name), { role: event.target.value }).then(() => { alertUser(null); say(`${p.name} is ${event.target.value} from now on.`); }).catch((error) => { fail(error); event.target.blur(); return load(); }) }, ROLES.map((one) => el("option", { value: one, selected: one === p.role }, one))) : p.role ?? "–");
   const offered = (p) => (owns ? [buttons(p)] : []);
   const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
-  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
-  const made = table(titles, rows, "People");
-  made.className = "cards";
-  // On a phone a person is a card: each cell says what it is.
-  for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((cell, i) => { cell.dataset.title = titles[i]?.number ?? titles[i]; });
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, made);
+  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agreement" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(titles, rows, "People"));
 }
 
 async function drop(name) {
@@ -164,6 +160,14 @@ async function load() {
   if (owns && !known.some((p) => p.role)) $("new-person").elements.role.value = "owner"; // the first one must be
 }
 
+$("again")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    const { rows } = await post("/people/again", { rows: Number(event.target.elements.rows.value) });
+    alertUser(null);
+    say(`${number(rows)} rows are asked again.`);
+  } catch (error) { fail(error); }
+});
 $("new-person")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name, role } = Object.fromEntries(new FormData(event.target));
