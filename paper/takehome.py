@@ -88,6 +88,11 @@ def first_page(results: Results, setup: Setup, folder: Path) -> list[str]:
             "harder populations, frozen before it was tuned",
             "python -m benchmarks.promise --hostile",
         ),
+        *promise_line(
+            folder / "promise_mixed.csv",
+            "populations of mixed kinds, with 150 to 400 labels, frozen before it was tuned",
+            "python -m benchmarks.promise --mixed",
+        ),
     ]
     return [
         "# Results\n",
