@@ -76,6 +76,16 @@ def test_perfect_people_have_weight_one_and_nobody_is_named():
     assert people.label_errors()["F"].wrong[1] < 0.02
 
 
+def test_the_weight_of_a_label_is_the_probability_that_it_is_right():
+    people = People.from_answers(crew(12))
+    likely = people.labels().tolist()
+    assert people.weights(labels=likely).tolist() == people.weights().tolist()
+    other = people.weights(people.rows[:9], [1 - label for label in likely[:9]])
+    assert other == pytest.approx(1 - people.weights(people.rows[:9]))
+    with pytest.raises(UserError, match="label 'x' is unknown"):
+        people.weights([0], ["x"])
+
+
 def test_a_single_opinion_of_each_row_says_nothing_of_errors():
     table = {"row": [0, 1, 2], "person": ["a", "b", "a"], "answer": [1, 0, 1], "group": ["f", "m", "m"]}
     people = People.from_answers(table)
@@ -141,6 +151,20 @@ def test_an_error_that_all_share_is_seen_in_gold_rows_alone():
     found = People.from_answers(table).label_errors(2)
     assert abs(found["F"].wrong[1] - 0.2) < 3 * found["F"].doubt[1]
     assert found["M"].wrong[1] < 0.03
+
+
+def test_second_opinions_go_where_labels_are_probably_wrong_and_keep_their_number():
+    people = People.from_answers(crew(11, wrong=harsh(), opinions=1))
+    rows = [row for row, truth in zip(people.rows, people.truth, strict=True) if truth < 0]
+    chance = people.second_opinions(rows, 60)
+    assert chance.sum() == pytest.approx(60, abs=0.01)
+    assert chance.min() >= 0.2 * 60 / len(rows) - 1e-9
+    assert chance.max() <= 1.0
+    order = np.argsort(people.weights(rows))
+    assert (np.diff(chance[order]) <= 1e-9).all()
+    small = people.second_opinions(rows, 60, np.where(np.arange(len(rows)) < 50, 9.0, 1.0))
+    assert small[:50].sum() > 2 * chance[:50].sum()
+    assert people.second_opinions(rows, 1e6).tolist() == [1.0] * len(rows)
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,14 @@ from fairask.audit import Audit
 from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
 from fairask.audit.signature import OwnerKey
+from fairask.audit.strata import Noise
 from fairask.defaults import BUDGET
 from fairask.documents import reading
 from fairask.errors import FairaskWarning, TableError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
+from fairask.people import People as Crew
 from fairask.pools.sample import SAMPLE
 from fairask.report.words import EMBED, decides_sentence, repeats_sentence, safety_sentence, unseen_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
@@ -38,6 +40,7 @@ from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_n
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
+from fairask_studio.advice import advice_of, known_gap, story_of
 from fairask_studio.columns import MEDIA, ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
@@ -50,13 +53,14 @@ from fairask_studio.gold import (
     USES,
     KnownRow,
     check_known,
+    crew_label_errors,
+    crew_of,
     due_row,
     gold_figures,
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
-from fairask_studio.standing import known_gap, standing_of, story_of
 from fairask_studio.state import AUDIT, State
-from fairask_studio.store import Store, Transaction, is_url
+from fairask_studio.store import Slot, Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
 
 #: Kinds of events after which another model is judged, or a model is judged otherwise.
@@ -374,7 +378,7 @@ class Study:
             raise
 
     def _somebody_drew(self) -> bool:
-        return self.config.overlap == 1 and self.store.waiting().free > 0
+        return self.config.overlap == 1 and not self._state.again and self.store.waiting().free > 0
 
     # -- answering ------------------------------------------------------------------------------
 
@@ -857,7 +861,8 @@ class Study:
                 if state.audit is not None:
                     raise StudyError("an audit is under way already")
                 last = state.last  # before the learner reads what others have written since
-                begun = _begin_audit(state, self.learner(at=state.trained_to), labels)
+                errors = crew_label_errors(state, self.crew())
+                begun = _begin_audit(state, self.learner(at=state.trained_to), labels, errors)
             with self.store.write() as turn:
                 news = {event.kind for event in turn.events(last)}
                 if not news & {*_JUDGED, happened.RowsDrawn.kind}:
@@ -900,6 +905,56 @@ class Study:
             turn.append(who, happened.CertificateIssued(document), happened.AuditChanged(0))
         return document
 
+    def watched(self, document: Document, before: Document | None, who: str = "owner") -> None:
+        """Write the certified model's watch into the log, unless it is no longer what it was ``before``."""
+        with self.turn() as (turn, state):
+            if state.kept is None or state.watch != before:
+                raise StudyError("the certificate or its watch has changed meanwhile", "Try again")
+            turn.append(check_person(who), happened.ModelWatched(document))
+
+    def crew(self) -> Crew | None:
+        """Return what answers and gold rows say of people's errors; None before any answer."""
+        with self.lock:
+            return crew_of(self.state(), np.array(self.groups, dtype=object)[self.codes])
+
+    def ask_again(self, n: int, who: str = "owner") -> list[int]:
+        """Ask other people about ``n`` labelled rows (on average) once more; return the rows.
+
+        Rows are drawn where their label is probably wrong, more in a small group: see
+        :meth:`fairask.people.People.second_opinions`. The log keeps how likely each row was. Rows of an
+        audit, rows that were decided, and rows that were asked again before are left out. Where the answers
+        differ, the first one counts until a reviewer decides.
+        """
+        check_person(who)
+        if n < 1:
+            raise StudyError(f"n={n} must be 1 or more")
+        crew = self.crew()
+        with self.turn() as (turn, state):
+            rows = [
+                entry.index
+                for entry in state.log.labelled()
+                if entry.component != AUDIT
+                and entry.index not in state.decided
+                and entry.index not in state.again
+                and len(state.answers.get(entry.index, {})) == state.config.overlap
+            ]
+            rows = [row for row in rows if crew is not None and row in crew]
+            if crew is None or not rows:
+                raise StudyError(
+                    "no row can be asked again: each is decided, of an audit, or was asked again"
+                )
+            codes = self.codes[rows]
+            chance = crew.second_opinions(rows, n, 1.0 / np.bincount(codes)[codes])
+            seed = state.config.learner.random_state
+            drawn = np.random.default_rng([seed if isinstance(seed, int) else 0, state.last]).random(
+                len(rows)
+            )
+            asked = [row for row, picked in zip(rows, drawn < chance, strict=True) if picked]
+            entries = [(state.log.position[row], state.log.entries[state.log.position[row]]) for row in asked]
+            turn.add_slots([Slot(e.index, state.config.overlap, p, e.batch) for p, e in entries])
+            turn.append(who, happened.OpinionsAsked(rows, chance.tolist(), asked))
+        return asked
+
     # -- reporting ------------------------------------------------------------------------------
 
     def export(
@@ -940,7 +995,7 @@ class Study:
                 write_whole(out / name, content())
                 written.append(out / name)
         if key is not None:
-            (out / SIGNED).write_bytes(signed(self, written, key))
+            write_whole(out / SIGNED, signed(self, written, key))
             written.append(out / SIGNED)
         return written
 
@@ -999,12 +1054,13 @@ class Study:
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
-                "standing": standing_of(state, len(labelled)).to_dict(),
+                "advice": advice_of(state, len(labelled)).to_dict(),
                 "safety": _safety(state),
                 "unseen": unseen_columns(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
+                "watch": None if state.watch is None else state.watch["standing"],
                 "warnings": [{"at": at, **limit.to_data()} for at, limit in state.warned],
                 "created": state.created,
                 "last_event": state.last,
@@ -1123,8 +1179,13 @@ def _audit_seed(seed: int, rounds: int, audits: int) -> int:
     return int(np.random.SeedSequence([seed, rounds, audits]).generate_state(1)[0])
 
 
-def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happened.AuditChanged:
-    """Describe the beginning of an audit of the model ``trained``, or raise StudyError."""
+def _begin_audit(
+    state: State, trained: FairActiveLearner, labels: int, errors: Noise | None
+) -> happened.AuditChanged:
+    """Describe the beginning of an audit of the model ``trained``, or raise StudyError.
+
+    ``errors`` is how often labels are wrong, where gold rows say it.
+    """
     left = state.config.rows - len(state.log.entries)
     if not 1 <= labels <= left:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
@@ -1141,7 +1202,7 @@ def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happe
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}
-    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known)
+    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known, noise=errors or 0.0)
     return happened.AuditChanged(labels, dict(audit.to_dict()))
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from fairask.audit.watch import Look
+
     #: Axes to draw on: one, several, or None for a new figure.
     Panels = Axes | Sequence[Axes] | None
 
@@ -481,7 +483,7 @@ def draw_estimates(
     strategy: str,
     audited: tuple[int, float, float, float] | None = None,
 ) -> Figure:
-    """Draw estimates against labels, accuracy above and gap below, each with its interval; gaps in points.
+    """Draw estimates against labels, right answers above, the gap below in points, each with its interval.
 
     ``accuracy`` and ``gap`` are of shape (rounds, 3): the estimate, its lower and its upper end, NaN where a
     round has none. ``audited`` is what an audit found: labels, gap, lower and upper end.
@@ -489,7 +491,7 @@ def draw_estimates(
     >>> guess = np.array([[0.7, 0.6, 0.8], [0.8, 0.7, 0.9]])
     >>> figure = draw_estimates([50, 75], guess, guess, tolerance=0.1, metric="dp", strategy="fare")
     >>> figure.axes[1].get_title(loc="left")
-    'Difference of selection rates, in points, estimated out of fold'
+    'Gap, in points: difference of selection rates, estimated out of fold'
     """
     with style():
         figure, (top, bottom) = panels(None, 2, 1, (7.4, 5.4), sharex=True)
@@ -501,9 +503,8 @@ def draw_estimates(
                 ecolor=color, alpha=0.35, linewidth=1.2,
             )  # fmt: skip
             axis.plot(labels, values[:, 0], color=color, marker="o", markersize=4)
-        top.set_title("Accuracy, estimated out of fold")
-        name = METRIC_NAMES.get(metric, metric).capitalize()
-        bottom.set_title(f"{name}, in points, estimated out of fold")
+        top.set_title("Right answers, estimated out of fold")
+        bottom.set_title(f"Gap, in points: {METRIC_NAMES.get(metric, metric)}, estimated out of fold")
         bottom.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
         bottom.set_xlabel("labels")
         high = np.nanmax([*gap.ravel(), 0.0])
@@ -535,23 +536,22 @@ def draw_labels_over_time(seconds: Sequence[float]) -> Figure:
     return figure
 
 
-def draw_months(
-    months: Sequence[str],
-    gap: Sequence[float],
-    error: Sequence[float],
-    window: Sequence[float],
-    tolerance: float,
-) -> Figure:
-    """Draw the gap of a watched model: of each month, and over the window that ends with it."""
+def draw_months(looks: Mapping[str, Look], tolerance: float) -> Figure:
+    """Draw the gap of a watched model: of each month, and over the year that ends with it, with bounds."""
     with style():
         figure, (axis,) = panels(None, 1, 1, (7.4, 3.0))
-        x, color = np.arange(len(months)), method_color("fare")
-        axis.errorbar(x, gap, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
-        axis.plot(x, window, color=color)
-        step = max(1, len(months) // 9)
-        axis.set_xticks(x[::step], [*months][::step])
-        highest = np.nanmax([*(np.array(gap) + error), *window, 0.0])
-        draw_tolerance(axis, tolerance, max(1.08 * float(highest), 1.6 * tolerance, 0.02))
+        x, color = np.arange(len(looks)), method_color("fare")
+        gap, lower, upper = (np.array([getattr(v, name) for v in looks.values()], float)
+                             for name in ("gap", "lower", "upper"))  # fmt: skip
+        month, low, high = (np.array(v, float) for v in zip(*(v.month for v in looks.values()), strict=True))
+        axis.fill_between(x, lower, upper, color=color, alpha=0.15, linewidth=0)
+        axis.plot(x, gap, color=color)
+        error = np.maximum([month - low, high - month], 0.0)
+        axis.errorbar(x, month, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
+        step = max(1, len(x) // 9)
+        axis.set_xticks(x[::step], [*looks][::step])
+        highest = np.nanmax([*gap, *month, 0.0])
+        draw_tolerance(axis, tolerance, max(1.3 * float(highest), 2.2 * tolerance, 0.02))
         axis.set_title("Gap by month")
     return figure
 
