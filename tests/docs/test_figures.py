@@ -82,7 +82,7 @@ STORED = [
         for name, options, most in (
             ("hostile", "--hostile --methods default", None),
             ("mixed", "--mixed --methods default", None),
-            ("price", "--mixed --step 2 --count 91 --methods default half-price any-price", 3),
+            ("price", "--mixed --step 2 --methods default half-price any-price", 3),
         )
     ),
     (
