@@ -349,6 +349,12 @@ class CertificateIssued(_WholeDocument):
     kind = "certified"
 
 
+class ModelWatched(_WholeDocument):
+    """A month of the certified model was added or labelled: its watch whole, and where the model stands."""
+
+    kind = "watched"
+
+
 @dataclass(frozen=True)
 class Event:
     """One entry of the log, as it is stored."""

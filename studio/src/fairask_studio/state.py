@@ -139,6 +139,7 @@ class State:
     skipped: int = 0
     audit: OpenAudit | None = None
     audits: Counter[str] = field(default_factory=Counter)  #: audits begun, by the digest of their model
+    watch: Document | None = None  #: of the certified model, from month to month, and where it stands
     audited: int = 0  #: rows drawn for audits and not skipped; they are not part of the budget
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
     by: Counter[str] = field(default_factory=Counter)  #: number of answers of each person
@@ -251,13 +252,16 @@ class State:
                 self.audits[model["digest"]] += 1
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
+                self.watch = None
                 if certificate["verdict"] == "certified":
                     seen = certificate["model"]["seen"]
                     self.kept = next(entry for entry in self.history if entry["seen"] == seen)
+            case happened.ModelWatched(document=watch):
+                self.watch = watch
             case happened.BudgetRaised(budget=budget):
                 self.config = self.config.with_budget(budget)
             case happened.FitAsked():
-                self.kept = None
+                self.kept = self.watch = None
             case _:
                 return False
         return True

@@ -905,6 +905,13 @@ class Study:
             turn.append(who, happened.CertificateIssued(document), happened.AuditChanged(0))
         return document
 
+    def watched(self, document: Document, before: Document | None, who: str = "owner") -> None:
+        """Write the certified model's watch into the log, unless it is no longer what it was ``before``."""
+        with self.turn() as (turn, state):
+            if state.kept is None or state.watch != before:
+                raise StudyError("the certificate or its watch has changed meanwhile", "Try again")
+            turn.append(check_person(who), happened.ModelWatched(document))
+
     def crew(self) -> Crew | None:
         """Return what answers and gold rows say of people's errors; None before any answer."""
         with self.lock:
@@ -1053,6 +1060,7 @@ class Study:
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
+                "watch": None if state.watch is None else state.watch["standing"],
                 "warnings": [{"at": at, **limit.to_data()} for at, limit in state.warned],
                 "created": state.created,
                 "last_event": state.last,

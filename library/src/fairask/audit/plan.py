@@ -273,19 +273,9 @@ class Schedule:
     def bounds(self, counts: Counts, layout: Layout, look: int, claim: int = 0, share: int = 1) -> Bounds:
         """Evaluate a claim at one look (from 0), its error being delta / ``share``."""
         asked = self.claims[claim]
-        question = asked.question
-        labels = question.labels
-        z_upper, z_lower = (z[look] for z in self.levels(share, len(labels) * len(layout.pairs[0])))
-        out = []
-        for label in labels:
-            narrow, wide = (
-                layout.limits(counts, asked.model, label, z, population=self.population)
-                for z in (z_upper, z_lower)
-            )
-            out.append(compare_rates(narrow, wide, layout.pairs, ratio=question.ratio))
-        estimate, lower, upper = (np.max(v, axis=0) for v in zip(*out, strict=True))
-        whole = [np.max(v, axis=-1, initial=0.0) for v in (estimate, lower, upper)]
-        return Bounds(whole[0], whole[1], np.minimum(whole[2], 1.0), (estimate, lower, upper))
+        family = len(asked.question.labels) * len(layout.pairs[0])
+        z_upper, z_lower = (z[look] for z in self.levels(share, family))
+        return bounds_at(asked, counts, layout, z_upper, z_lower, population=self.population)
 
     def verdicts(self, counts: Counts, layout: Layout, look: int, before: Int) -> tuple[Int, list[Bounds]]:
         """Decide all claims at a look: codes 0 open, 1 certified, 2 refuted, of shape (audits, claims).
@@ -324,14 +314,20 @@ class Schedule:
         are fixed beforehand: a bin where a handful of labels found nothing would get no more of them, and its
         positives would be missed for good.
         """
-        size, drawn = counts.size, np.where(layout.known, 0.0, counts.labels)
+        drawn = np.where(layout.known, 0.0, counts.labels)
+        return self.place(counts.size, drawn, layout, self.totals[look], counts if look else None)
+
+    def place(
+        self, size: Float, drawn: Float, layout: Layout, total: float, found: Counts | None = None
+    ) -> Int:
+        """Place ``total`` labels, given those drawn and, from these or other rows, what was ``found``."""
         free = np.where(layout.known, 0.0, size)
-        weight = within = layout.within(free, counts if look else None)
-        if look:
-            whole = self._neyman(size, _guess(counts, layout), layout)  # of each bin
+        weight = within = layout.within(free, found)
+        if found is not None:
+            whole = self._neyman(size, _guess(found, layout), layout)  # of each bin
             weight = whole / np.maximum(size, 1.0) * (free @ layout.siblings)
             weight = within * np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True) * (free > 0))
-        return allocate(weight / np.sqrt(layout.cost), drawn, free, self.totals[look], layout.cost)
+        return allocate(weight / np.sqrt(layout.cost), drawn, free, total, layout.cost)
 
     def _neyman(self, size: Float, share: Float, layout: Layout) -> Float:
         """Labels per stratum that narrow the rates most, up to a factor, at these shares of label 1."""
@@ -346,6 +342,21 @@ class Schedule:
                 up, down = (zero / total) ** 2, (one / total) ** 2
                 variance += size**2 * np.where(decided, up @ own, down @ own)
         return np.where(layout.known, 0.0, np.sqrt(variance * share * (1 - share)))
+
+
+def bounds_at(
+    asked: Claim, counts: Counts, layout: Layout, z_upper: float, z_lower: float, *, population: bool
+) -> Bounds:
+    """Evaluate a claim, its bounds being so many standard errors away; parity, with all labels 1."""
+    out = []
+    for label in asked.question.labels or (1,):
+        narrow, wide = (
+            layout.limits(counts, asked.model, label, z, population=population) for z in (z_upper, z_lower)
+        )
+        out.append(compare_rates(narrow, wide, layout.pairs, ratio=asked.question.ratio))
+    estimate, lower, upper = (np.max(v, axis=0) for v in zip(*out, strict=True))
+    whole = [np.max(v, axis=-1, initial=0.0) for v in (estimate, lower, upper)]
+    return Bounds(whole[0], whole[1], np.minimum(whole[2], 1.0), (estimate, lower, upper))
 
 
 def _guess(counts: Counts, layout: Layout) -> Float:

@@ -14,6 +14,8 @@ _CAUTION = 0.9
 #: Error is spent as the labels to this power: most of it late, where bounds hold best.
 _POWER = 1.5
 _NODES = 257
+#: Random walks on which boundaries of windows are found, and those that must pass one for it to be told.
+_WALKS, _PASSING = 1 << 16, 8
 
 
 def spent(fraction: float, delta: float) -> float:
@@ -88,3 +90,38 @@ def _quadrature(top: float) -> tuple[np.ndarray, np.ndarray]:
     weights[1::2] = 4.0
     weights[[0, -1]] = 1.0
     return nodes, weights * (nodes[1] - nodes[0]) / 3
+
+
+@functools.lru_cache(maxsize=256)
+def window_boundaries(windows: tuple[tuple[int, ...], ...], spend: float) -> tuple[float, ...]:
+    """Standard errors that bounds over windows of months must keep, at one look after each month.
+
+    Where a statement is true, each look contradicts it with probability ``spend`` at most, if none before
+    did, in any of its windows. Months are taken to tell as much as each other; so the boundaries are those of
+    random walks, which are drawn with a fixed seed. No boundary depends on looks after it.
+
+    Parameters
+    ----------
+    windows : tuple of tuple of int
+        For each look, the first months (from 0) of the windows that end with it.
+    spend : float
+        Error of each look.
+
+    Examples
+    --------
+    >>> year = tuple((max(0, last - 11),) for last in range(36))
+    >>> [round(z, 1) for z in window_boundaries(year, 0.05 / 36)][::11]
+    [3.0, 2.5, 2.7, 2.7]
+    """
+    steps = np.random.default_rng(0).standard_normal((len(windows), _WALKS), dtype=np.float32)
+    place = np.concatenate([np.zeros((1, _WALKS), dtype=np.float32), steps.cumsum(axis=0)])
+    passing, zs = int(spend * _WALKS), []
+    for last, firsts in enumerate(windows):
+        if passing < _PASSING:
+            zs.append(-float(ndtri(spend / len(firsts))))
+            continue
+        found = np.max([(place[last + 1] - place[a]) / np.sqrt(last + 1 - a) for a in firsts], axis=0)
+        z = np.partition(found, -passing)[-passing]
+        zs.append(float(z))
+        place = place[:, found < z]
+    return tuple(zs)
