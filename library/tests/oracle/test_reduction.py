@@ -74,7 +74,7 @@ def test_a_search_that_begins_with_known_rules_is_as_good_and_fits_fewer(n_group
     rng = np.random.default_rng(0)
     groups = rng.integers(n_groups, size=600)
     p = 1 / (1 + np.exp(-rng.normal(size=600) - 0.6 * groups))
-    seen = (p, np.eye(n_groups)[groups] * 0.8 + 0.2 / n_groups)
+    seen = (np.tile(p[:, None], n_groups), np.eye(n_groups)[groups] * 0.8 + 0.2 / n_groups)
     learner = PlugInLearner(p, groups, seen, n_groups, "tprp")
     moments = FairnessMoments.soft(p, groups, n_groups, "tprp")
     first = search(moments, learner, 0.1)
