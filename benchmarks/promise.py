@@ -49,8 +49,8 @@ METHODS = {
     "passive": {"strategy": "passive"},
     "blind": {"blind": True},
     "paper": {"profile": "paper"},
-    "half price": {"oracle": CalibratedFairOracle(max_price=0.5)},
-    "any price": {"oracle": CalibratedFairOracle(max_price=0.95)},
+    "half-price": {"oracle": CalibratedFairOracle(max_price=0.5)},
+    "any-price": {"oracle": CalibratedFairOracle(max_price=0.95)},
 }
 _HEAD = (
     "| runs | above, % | above of feasible, % | infeasible, % | needlessly, % | interval covers, % | "

@@ -38,6 +38,9 @@ BENDS = (0.05, 0.4, 1.2)
 LESS_LIKELY, OWN_BENDS = 2.0, 0.6
 #: Interior points at which a curve may bend, as quantiles of the pool's scores.
 KNOTS = (0.25, 0.5, 0.75)
+#: Factor of the posterior's standard deviation, which is approximated: in the tails errors are larger.
+#: Without it 8 % of the feasible models of 150 hostile populations were above the tolerance.
+CAUTION = 1.05
 _GRID = np.linspace(-SCORE_LIMIT, SCORE_LIMIT, 121)
 #: Safety may cost this share of the accuracy, above a constant answer, that rules have whose expected gap is
 #: within the tolerance, unless another is named. What fairness itself costs does not count.
@@ -148,7 +151,7 @@ def fit_curves(
     share /= share.sum()
     at = np.searchsorted(np.cumsum(share), (np.arange(n_draws) + 0.5) / n_draws)
     picked = np.minimum(at, len(share) - 1)
-    noise = rng.normal(size=(n_draws, design.shape[1]))
+    noise = CAUTION * rng.normal(size=(n_draws, design.shape[1]))
     beta = np.empty_like(noise)
     for c in np.unique(picked):
         rows = picked == c
