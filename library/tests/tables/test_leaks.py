@@ -85,4 +85,4 @@ def test_a_blind_learner_names_leaks_of_a_pool_of_any_kind(whole: bool) -> None:
         learner()
     said = " ".join(str(one.message) for one in told)
     assert "columns 'Race_Black', 'Race_Asian', 'Race_Other' together tell the group" in said
-    assert "'application' (an identifier" in said
+    assert whole or "'application' (an identifier" in said  # a frame of numbers is taken as it is
