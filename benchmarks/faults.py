@@ -1,11 +1,11 @@
 """Faults of all kinds while a study or an audit is written: what was acknowledged, and what is kept.
 
 ``python -m benchmarks.faults [--kills 40] [--only NAME] [--freeze 20]``: kills in the middle of each command
-that writes (new, ask, tell, export, backup, audit), a disk that is full or read-only, a clock that goes back,
-two ``tell`` at once, a PostgreSQL server that is frozen and restarted, a page of SQLite that is overwritten,
-a backup that is restored. Prints a table: what was done, answers acknowledged, kept, lost, doubled, and what
-is not whole. Ends with 1 if an acknowledged answer was lost or doubled, a file is half-written, or a study is
-not whole.
+that writes (new, ask, tell, export, backup, audit, a new key, report, watch), a disk that is full or
+read-only, a clock that goes back, two ``tell`` at once, a PostgreSQL server that is frozen and restarted, a
+page of SQLite that is overwritten, a backup that is restored. Prints a table: what was done, answers
+acknowledged, kept, lost, doubled, and what is not whole. Ends with 1 if an acknowledged answer was lost or
+doubled, a file is half-written, or a study is not whole.
 
 Full and read-only disks are small file systems in memory where mounting is allowed, else they are left out.
 """
@@ -39,6 +39,7 @@ from benchmarks.studio_soak import freeze_postgres
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.postgres import started
 
+from fairask.audit.signature import OwnerKey
 from fairask.cli import main as fairask
 from fairask.cli.audit import EXIT_CODES
 from fairask_studio import Study, StudyError
@@ -88,6 +89,9 @@ def warm(home: Path) -> None:
         ("ask", study, "-o", sheet), ("tell", study, sheet), ("export", study, "-o", str(home / "out")),
         ("study", "backup", study, "--to", str(home / "copy")), ("verify", study), ("status", study),
         ("audit", str(table), "--predictions", "said", "--protected", "sex", "--budget", "20"),
+        ("watch", str(table.with_suffix(".audit")), str(table), "--month", "2099-01"),
+        ("verify", "--new-key", str(home / "key")),
+        ("report", str(table.with_suffix(".audit")), "--form", "lda", "--sign", str(home / "key")),
     ):  # fmt: skip
         with (
             contextlib.redirect_stdout(io.StringIO()),
@@ -264,7 +268,7 @@ def kills(home: Path, n: int, rng: random.Random) -> Iterator[tuple[str, Outcome
                 found.kept += kept(copy, told) * done
             shutil.rmtree(place)
     yield "kill backup", found
-    yield "kill audit", kill_audits(home, n, killed, longest)
+    yield from kill_proof(home, n, killed, longest)
 
 
 def readable_model(file: Path) -> bool:
@@ -275,8 +279,30 @@ def readable_model(file: Path) -> bool:
     return True
 
 
-def kill_audits(home: Path, n: int, killed: Callable[..., bool], longest: Callable[..., float]) -> Outcome:
-    """Kill ``fairask audit`` as it begins, asks and is told; the certificate is as if it had lived."""
+def fill(sheet: Path, right: np.ndarray) -> None:
+    """Write the right labels into a sheet of an audit or of a watch."""
+    header, *lines = sheet.read_text().splitlines()
+    place, cells = header.split(",").index("label"), [line.split(",") for line in lines]
+    for row in cells:
+        row[place] = str(right[int(row[0])])
+    sheet.write_text("\n".join([header, *(",".join(row) for row in cells)]) + "\n")
+
+
+def said_of(certificate: Path) -> str:
+    """What a certificate says, whenever it was issued."""
+    found = json.loads(certificate.read_text())
+    found["made_from"].pop("issued")
+    found.pop("sealed")
+    return json.dumps(found)
+
+
+def kill_proof(
+    home: Path, n: int, killed: Callable[..., bool], longest: Callable[..., float]
+) -> Iterator[tuple[str, Outcome]]:
+    """Kill what the library writes by itself, and give each command again: audits, keys, forms, watches.
+
+    What comes out must be what comes out when nobody is killed.
+    """
     rng = np.random.default_rng(0)
     right = rng.integers(2, size=600)
     said = np.where(rng.random(600) < 0.85, right, 1 - right)
@@ -285,45 +311,83 @@ def kill_audits(home: Path, n: int, killed: Callable[..., bool], longest: Callab
     begin = ("audit", str(table), "--predictions", "said", "--protected", "sex", "--positive", "1",
              "--budget", "80", "--looks", "2", "--seed", "1")  # fmt: skip
 
-    def filled(folder: Path, done: set[str]) -> list[Path]:
-        sheets = [file for file in sorted(folder.glob("rows-*.csv")) if file.name not in done]
-        for sheet in sheets:
-            header, *lines = sheet.read_text().splitlines()
-            cells = [line.split(",") for line in lines]
-            place = header.split(",").index("label")
-            for row in cells:
-                row[place] = str(right[int(row[0])])
-            sheet.write_text("\n".join([header, *(",".join(row) for row in cells)]) + "\n")
-        return sheets
+    def step(words: tuple[str, ...], state: Path) -> None:
+        """Kill a command if that is wanted, and give it again."""
+        if kill:
+            found.tried += 1
+            done = killed(words, seconds)
+            if state.exists():
+                json.loads(state.read_text())
+            if done and "--month" in words:
+                return  # a month cannot be added twice
+        code = command(*words)
+        if "--month" in words and code == 2:  # it was added, and then the command was killed
+            code = command("watch", words[1])
+        found.broken += code not in DONE
 
-    def through(folder: Path, kill: bool) -> str:
-        nonlocal seconds
-        steps, done = [(*begin, "--out", str(folder))], set[str]()
-        while steps:
-            words = steps.pop()
-            if kill:
-                found.tried += 1
-                killed(words, seconds)
-                state = folder / "audit.json"
-                if state.exists():
-                    json.loads(state.read_text())
-            again = (
-                words if not (folder / "audit.json").exists() else ("audit", str(table), "--out", str(folder))
-            )
-            found.broken += command(*(words if "--tell" in words else again)) not in DONE
-            for sheet in filled(folder, done):
-                done.add(sheet.name)
-                steps.append(("audit", str(table), "--tell", str(sheet), "--out", str(folder)))
-        return json.loads((folder / "certificate.json").read_text())["sealed"]
+    def audited(folder: Path) -> str:
+        step((*begin, "--out", str(folder)), folder / "audit.json")
+        done: set[Path] = set()
+        while sheets := sorted({*folder.glob("rows-*.csv")} - done):
+            fill(sheets[0], right)
+            done.add(sheets[0])
+            words = ("audit", str(table), "--tell", str(sheets[0]), "--out", str(folder))
+            step(words, folder / "audit.json")
+        return said_of(folder / "certificate.json")
 
-    found = Outcome(note="each certificate is that of an audit that nobody disturbed")
+    def watched(folder: Path) -> str:
+        shutil.copytree(plain, folder)
+        month = ("--month", "2099-01", "--certified", "2098-12", "--labels", "40")
+        step(("watch", str(folder), str(table), *month), folder / "watch.json")
+        fill(folder / "watch-2099-01.csv", right)
+        step(("watch", str(folder), "--tell", str(folder / "watch-2099-01.csv")), folder / "watch.json")
+        return (folder / "watch.json").read_text()
+
+    plain, kill, found = home / "undisturbed", False, Outcome()
     seconds = longest((*begin, "--out", str(home / "timed")))
-    wanted = through(home / "undisturbed", kill=False)
-    found.tried = 0
-    for number in range(max(n // 8, 3)):
+    wanted, kill = audited(plain), True
+    found = Outcome(note="each certificate is that of an audit that nobody disturbed")
+    for number in range(max(n // 4, 3)):
         found.acknowledged += 1
-        found.kept += through(home / f"audit{number}", kill=True) == wanted
-    return found
+        found.kept += audited(home / f"audit{number}") == wanted
+    yield "kill audit", found
+
+    found = Outcome(note="a private key is whole, its owner's alone, and its public one belongs to it")
+    seconds = longest(("verify", "--new-key", str(home / "key")))
+    for number in range(n):
+        key = home / f"key{number}"
+        words = ("verify", "--new-key", str(key))
+        found.tried += 1
+        found.acknowledged += (done := killed(words, seconds))
+        if key.exists():
+            found.kept += done and OwnerKey.read(key).public in key.with_suffix(".pub").read_text()
+        code = command(*words)
+        public = key.with_suffix(".pub").read_text().strip()
+        found.broken += code not in (0, 2) or OwnerKey.read(key).public != public
+    yield "kill new key", found
+
+    found = Outcome(note="page and JSON are there whole, or not")
+    words = ("report", str(plain), "--form", "eu-bias-profile", "--sign", str(home / "key"), "--out")
+    seconds = longest((*words, str(home / "form.html")))
+    for number in range(n):
+        found.tried += 1
+        files = [home / f"form{number}{suffix}" for suffix in (".html", ".json")]
+        done = killed((*words, str(files[0])), seconds)
+        same = [f.exists() and f.read_bytes() == (home / f"form{f.suffix}").read_bytes() for f in files]
+        found.acknowledged += 2 * done
+        found.kept += sum(same) * done
+        found.broken += any(f.exists() and not s for f, s in zip(files, same, strict=True))
+    yield "kill report", found
+
+    found, kill = Outcome(), False
+    shutil.copytree(plain, home / "timing")
+    seconds = longest(("watch", str(home / "timing"), str(table), "--month", "2099-01"))
+    wanted, kill = watched(home / "watched"), True
+    found = Outcome(note="each watch is as one that nobody disturbed")
+    for number in range(max(n // 2, 3)):
+        found.acknowledged += 1
+        found.kept += watched(home / f"watched{number}") == wanted
+    yield "kill watch", found
 
 
 @contextlib.contextmanager
@@ -566,7 +630,7 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         warm(Path(folder))
-    if given.only in "kill":
+    if "kill".startswith(given.only) or given.only.startswith("kill"):
         with tempfile.TemporaryDirectory() as folder:
             for name, found in kills(Path(folder), given.kills, rng):
                 show(name, found)

@@ -171,7 +171,7 @@ async def watch(port: int, owner: str, ended: asyncio.Event) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             await page.connect()
             while not ended.is_set():
-                await page.request("GET", "/api/certificate")
+                await page.request("GET", "/api/certificates")
                 await asyncio.sleep(1.0)
         await asyncio.sleep(0.5)
 

@@ -18,11 +18,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import wave
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -44,18 +46,20 @@ SIZES: dict[str, dict[str, Any]] = {
 #: Pictures of the documentation: the view, its size, and whether it is light or dark.
 DOCS = {
     "label": ("label-table", "1200", "light"),
-    "overview": ("overview-mid", "1200", "light"),
+    "overview": ("overview-after", "1200", "light"),
     "overview-dark": ("overview-mid", "1200", "dark"),
     "rows": ("rows-answered", "1200", "light"),
-    "model": ("model-mid", "1200", "light"),
-    "certificate": ("certificate-before", "1200", "light"),
+    "model": ("model-after", "1200", "light"),
+    "certificate": ("certificate-after", "1200", "light"),
     "people": ("people", "1200", "light"),
     "settings": ("settings", "1200", "light"),
     "phone": ("label-table", "390", "light"),
+    "audio": ("label-audio", "390", "light"),
+    "new": ("new-2-3-4", "1200", "light"),
 }
 _DOCS_SIZES = {"1200": {"viewport": {"width": 1200, "height": 860}}, "390": SIZES["390"]}
 
-_LEAD = "#headline .standing"
+_LEAD = "#headline .advice"
 
 
 def _button(words: str) -> Callable[[Page], None]:
@@ -85,6 +89,7 @@ def _choose_file(page: Page) -> None:
     page.set_input_files("#file", {"name": "comments.csv", "mimeType": "text/csv", "buffer": csv.encode()})
     page.wait_for_selector("#make")
     page.check("input[value=gender]")
+    page.fill("#question", "Is this a complaint?")
 
 
 #: Where a view is, what is there when it has loaded, and what is done to it then.
@@ -131,14 +136,30 @@ SENTENCES = (
 )
 
 
+class Clock:
+    """The log's clock: people who answer at once seem to need some seconds for each row."""
+
+    behind = 0.0
+
+    @classmethod
+    def time(cls) -> float:
+        return time.time() - cls.behind
+
+    @classmethod
+    def tick(cls, rng: random.Random) -> None:
+        cls.behind = max(cls.behind - rng.uniform(5, 12), 0.0)
+
+
 def answer(study: Study, truth: list[str], labels: int) -> None:
     """Two people answer so many rows, or all that there are; models are fitted on the way."""
+    rng = random.Random(labels)
     for who in itertools.cycle(("ada", "bob")):
         rows = study.ask(min(25, labels), who) if labels > 0 else []
         if not rows:
             return
-        notes = ["looks wrong", *[""] * len(rows)][: len(rows)]
-        study.tell(rows, [truth[row] for row in rows], who, notes=notes)
+        for row in rows:
+            Clock.tick(rng)
+            study.tell([row], [truth[row]], who, notes=["looks wrong" if row % 40 == 3 else ""])
         labels -= len(rows)
         if study.state().audit is None:
             study.refit(force=True)
@@ -146,6 +167,7 @@ def answer(study: Study, truth: list[str], labels: int) -> None:
 
 def loans(folder: Path, labels: int) -> Study:
     """A study of loans with so many labels, and then a flag and a skip."""
+    Clock.behind = 9.0 * labels
     study, truth = demo_study(folder, budget=200)
     words = "Good: the loan was paid back **in time**.\n\n- late by a week is *late*"
     study.change(guidelines=words, skip_reasons=["cannot be told", "a value is wrong"])
@@ -166,6 +188,7 @@ def loans(folder: Path, labels: int) -> Study:
 def applicants(folder: Path) -> tuple[Study, list[str]]:
     """A study in an audit that can certify its model: two numbers tell much, and groups differ little."""
     rng = random.Random(3)
+    Clock.behind = 5400.0
     table: dict[str, list[Any]] = {"income": [], "debt": [], "work": [], "sex": []}
     truth = []
     for _ in range(3000):
@@ -343,7 +366,9 @@ def main() -> None:
     def wanted(name: str) -> bool:
         return name.startswith(only) or any(one.startswith(name) for one in only)
 
-    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+    late = mock.Mock(wraps=time, time=Clock.time)
+    slow = mock.patch("fairask_studio.store.database.time", late)
+    with slow, tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         (Path(scratch) / "shelf").mkdir()
         for code, url, names in visits(Path(scratch), wanted):
@@ -373,6 +398,7 @@ def _to_docs(page: Page, view: str, size: str) -> None:
         if (view, size) == (of, at):
             file = Path("docs/img") / f"studio-{name}.png"
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.evaluate("scrollTo(0, 0)")
             page.wait_for_timeout(100)
             page.screenshot(path=file)
             page.emulate_media(color_scheme="light")

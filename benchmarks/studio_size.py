@@ -70,7 +70,7 @@ def labelled(target: str, owner: str, tokens: list[str], pages: int, seconds: fl
         await page.connect()
         while time.monotonic() < until:
             began = time.monotonic()
-            await page.ask("GET", "/api/certificate")
+            await page.ask("GET", "/api/certificates")
             seen.owners.append(time.monotonic() - began)
             await asyncio.sleep(1.0)
 

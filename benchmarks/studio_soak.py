@@ -31,7 +31,7 @@ from fairask_studio import Study
 from fairask_studio.events import RowLabelled, RowsDrawn
 
 FREEZE = 20.0
-OWNERS = ("/api/status", "/api/events", "/api/rows?limit=50", "/api/certificate", "/api/model")
+OWNERS = ("/api/status", "/api/events", "/api/rows?limit=50", "/api/certificates", "/api/model")
 
 
 @dataclass

@@ -15,7 +15,7 @@ from types import ModuleType
 SECTIONS = {
     "Learn": ["fairask", "fairask.strategies", "fairask.stopping", "fairask.experiment"],
     "Fair models": ["fairask.oracle", "fairask.metrics"],
-    "Promise": ["fairask.audit"],
+    "Promise": ["fairask.audit", "fairask.people"],
     "Data": ["fairask.tables", "fairask.datasets", "fairask.pools"],
     "People": ["fairask_studio", "fairask_studio.pages", "fairask_studio.connect", "fairask.report"],
     "Extend": ["fairask.sampling", "fairask.testing", "fairask.errors"],

@@ -143,6 +143,20 @@ def test_an_error_that_all_share_is_seen_in_gold_rows_alone():
     assert found["M"].wrong[1] < 0.03
 
 
+def test_second_opinions_go_where_labels_are_probably_wrong_and_keep_their_number():
+    people = People.from_answers(crew(11, wrong=harsh(), opinions=1))
+    rows = [row for row, truth in zip(people.rows, people.truth, strict=True) if truth < 0]
+    chance = people.second_opinions(rows, 60)
+    assert chance.sum() == pytest.approx(60, abs=0.01)
+    assert chance.min() >= 0.2 * 60 / len(rows) - 1e-9
+    assert chance.max() <= 1.0
+    order = np.argsort(people.weights(rows))
+    assert (np.diff(chance[order]) <= 1e-9).all()
+    small = people.second_opinions(rows, 60, np.where(np.arange(len(rows)) < 50, 9.0, 1.0))
+    assert small[:50].sum() > 2 * chance[:50].sum()
+    assert people.second_opinions(rows, 1e6).tolist() == [1.0] * len(rows)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

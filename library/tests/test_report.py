@@ -13,7 +13,7 @@ import pytest
 from fairask.experiment import Comparison, LabelledTable, Method, Task
 from fairask.experiment.loop import References, Run
 from fairask.report.figures import Sampling
-from fairask.report.pages import render, write_report
+from fairask.report.pages import render, write_report, write_tables
 from fairask.stopping import Plateau
 
 METHODS = [Method("fare", "FARE", "fare", {"k": 10}), Method("passive", "passive", "passive")]
@@ -219,3 +219,10 @@ def test_the_file_appears_whole(comparison: Comparison, tmp_path: Path) -> None:
     path = write_report(comparison, tmp_path / "r.html")
     assert path.read_text(encoding="utf-8") == render(comparison)
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_the_name_of_a_file_is_no_formula_in_a_spreadsheet(comparison: Comparison, tmp_path: Path) -> None:
+    named = replace(comparison, table=replace(comparison.table, title="=cmd|' /C calc'!A0.csv"))
+    lines = write_tables([named], tmp_path)["table"].read_text("utf-8").splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("'=cmd|") for line in lines[1:])

@@ -85,6 +85,7 @@ STORED = [
     ("benchmarks.settings", "concepts/promise.md", None),
     ("benchmarks.exploration", "strategies/fare.md", None),
     ("benchmarks.text --trials 0", "data.md", None),
+    ("benchmarks.imbalanced", "questions/imbalanced.md", None),
 ]
 
 

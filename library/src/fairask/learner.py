@@ -914,7 +914,9 @@ class FairActiveLearner:
                 X = np.load(inside["X.npy"], allow_pickle=False)
             columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
             groups = None if codes is None else [_hashable(state["groups"][code]) for code in codes]
-            settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
+            written = {**state["settings"], "classes": tuple(state["settings"]["classes"])}
+            LearnerConfig(**{n: v for n, v in written.items() if v is not None and n != "estimator"})
+            settings = {**written, **objects}
         if X is None:
             raise ValueError("X is not in the file (it was no matrix of numbers): pass it, load(path, X=...)")
         if codes is None and not isinstance(X, Pool):

@@ -27,6 +27,8 @@ from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int, is_gap
 from fairask.report.words import suspicion_sentence
 
+__all__ = ["LabelError", "People", "PersonError", "Suspicion"]
+
 #: Answers that the crew's rate is worth beside a person's own.
 _CREW = 10.0
 #: Rounds of Dawid and Skene's algorithm at most, and the change of a probability that ends them.
@@ -36,6 +38,8 @@ _OWN = 20
 #: A suspicion errs with this probability, over all people and all cells of one kind; and the difference to
 #: the others, or to other rows, below which nobody is named.
 _LEVEL, _MARGIN = 0.01, 0.05
+#: Share of second opinions that is spread evenly over all rows.
+_UNIFORM = 0.2
 #: Gold rows of a group and label below which nothing is said of wrong labels.
 FEWEST_GOLD = 5
 _EPS = 1e-9
@@ -248,6 +252,11 @@ class People:
 
     # -- what is known ---------------------------------------------------------------------------
 
+    @property
+    def shared(self) -> int:
+        """Rows that say something of errors: gold rows, and rows with several answers."""
+        return int(((self.truth >= 0) | (np.bincount(self._row) > 1)).sum())
+
     def errors(self, level: float = 0.95) -> list[PersonError]:
         """Return each person's probability of a wrong answer by group and right label, with intervals."""
         row, tail = self.positive[self._row], (1 - level) / 2
@@ -297,13 +306,47 @@ class People:
         except KeyError as error:
             raise UserError(f"row {error.args[0]!r} has no answer", "Ask for rows with answers") from None
 
-    def label_errors(self, opinions: int = 1) -> dict[Any, LabelError]:
+    def second_opinions(
+        self, rows: Sequence[Hashable], n: float, value: Sequence[float] | Float | None = None
+    ) -> Float:
+        """Return the probability with which each row should be answered again, ``n`` rows on average.
+
+        Rows are worth a second opinion as far as their label is probably wrong, times ``value``: what a right
+        label is worth there, more near the threshold of a model and in a small group, for example. Every row
+        keeps a fifth of the uniform probability. Keep the probabilities: one over them weighs rows that were
+        answered again as if they had been drawn uniformly.
+
+        Examples
+        --------
+        >>> answers = {"row": [0, 0, 1, 2], "person": ["a", "b", "a", "b"], "answer": [1, 0, 1, 0],
+        ...            "group": ["f"] * 4, "truth": [1, 1, None, None]}
+        >>> People.from_answers(answers).second_opinions([1, 2], 1).round(2).tolist()
+        [0.1, 0.9]
+        """
+        check_lengths(rows=len(rows), value=len(rows if value is None else value))
+        wrong = 1 - self.weights(rows)
+        worth = wrong * (1.0 if value is None else np.asarray(value, dtype=np.float64))
+        if n >= len(rows):
+            return np.ones(len(rows))
+        # As far as probabilities are cut at 1, the others share what is left.
+        low, high, least = 0.0, 1.0, _UNIFORM * n / len(rows)
+        while (least + high * worth).clip(max=1.0).sum() < n and high < 1 / _EPS:
+            high *= 2
+        for _ in range(60):
+            middle = (low + high) / 2
+            short = (least + middle * worth).clip(max=1.0).sum() < n
+            low, high = (middle, high) if short else (low, middle)
+        found = (least + high * worth).clip(max=1.0)
+        return found if worth.any() else np.full(len(rows), n / len(rows))
+
+    def label_errors(self, opinions: int = 1, *, settled: bool = True) -> dict[Any, LabelError]:
         """Return how often a label is wrong, by group, for an audit: ``Audit(..., noise=...)``.
 
         A label is what more than half of ``opinions`` people say, drawn from those who answered gold rows;
-        where they are half and half, somebody who knows decides. It is counted in gold rows, whatever makes
-        people err there together. Answers of a person who knows the gold rows (:meth:`suspects`) are replaced
-        by the error that other rows show. Of each cell one row more, half of it wrong, is counted.
+        where they are half and half, somebody who knows decides or, unless ``settled``, the first one. Wrong
+        labels are counted in gold rows, whatever makes people err there together. Answers of a person who
+        knows the gold rows (:meth:`suspects`) are replaced by the error that other rows show. Of each cell
+        one row more, half of it wrong, is counted.
 
         Raises UserError where gold rows are too few, too few people answered them, or the crew answers them
         better than other rows.
@@ -322,7 +365,7 @@ class People:
                 "nothing is known of errors that people share",
             )
         wrong = (self._answer != self.truth[self._row]).astype(np.float64)
-        mean, doubt, rows = self._told_wrong(wrong, opinions)
+        mean, doubt, rows = self._told_wrong(wrong, opinions, settled)
         more, all_ = self._on_others
         for p in np.flatnonzero(self._leaks.any(axis=(1, 2))):
             mine = np.flatnonzero((self._person == p) & (self.truth[self._row] >= 0))
@@ -332,7 +375,7 @@ class People:
             ends = []
             for end in (rate - error, rate + error, rate):
                 wrong[mine] = np.clip(end, 0.0, 1.0)[cell]
-                ends.append(self._told_wrong(wrong, opinions))
+                ends.append(self._told_wrong(wrong, opinions, settled))
             mean = ends[2][0]
             doubt = np.sqrt(np.maximum(doubt, ends[2][1]) ** 2 + ((ends[1][0] - ends[0][0]) / 2) ** 2)
         for g, label in np.argwhere(rows < FEWEST_GOLD):
@@ -346,7 +389,7 @@ class People:
             for g, group in enumerate(self.groups)
         }
 
-    def _told_wrong(self, wrong: Float, opinions: int) -> tuple[Float, Float, Int]:
+    def _told_wrong(self, wrong: Float, opinions: int, settled: bool) -> tuple[Float, Float, Int]:
         """Share of wrong labels by group and right label, its standard error, and gold rows."""
         gold = self.truth[self._row] >= 0
         # The polynomial of each row: ways to choose so many answers of which so many are wrong.
@@ -363,6 +406,8 @@ class People:
         use = np.flatnonzero(told >= opinions)
         some = np.array([comb(int(n), opinions) for n in told[use]], dtype=np.float64)
         share = ways[use, opinions, opinions // 2 + 1 :].sum(axis=1) / some
+        if opinions % 2 == 0 and not settled:
+            share = share + ways[use, opinions, opinions // 2] / some / 2
         cell, shape = 2 * self._group[use] + self.truth[use], (len(self.groups), 2)
         rows = np.bincount(cell, minlength=2 * shape[0])
         mean = (np.bincount(cell, weights=share, minlength=2 * shape[0]) + 0.5) / (rows + 1)
@@ -405,7 +450,8 @@ class People:
         others = self._others(wrong, total)
         tail = binom.sf(np.round(wrong) - 1, np.maximum(np.round(total), 1), np.minimum(others + _MARGIN, 1))
         named = (tail < _LEVEL / total.size) & (total > 0)
-        rate, found = wrong / np.maximum(total, _EPS), []
+        # Words say what the table of errors says.
+        rate, others, found = self._rate, self._others(self._wrong, self._total), []
         for p, name in enumerate(self.names):
             facts = [
                 (self.groups[g], self.classes[1 - label], self.classes[label],
@@ -424,11 +470,11 @@ class People:
 
     def _leaked(self) -> list[Suspicion]:
         found = []
-        gold, others = (wrong / np.maximum(total, 1) for wrong, total in (self._on_gold, self._on_others))
+        gold = self._on_gold[0] / np.maximum(self._on_gold[1], 1)
         for p, name in enumerate(self.names):
             mine = np.argwhere(self._leaks[p]).tolist()
             facts = [
-                (self.groups[g], self.classes[1 - y], self.classes[y], others[p, g, y], gold[p, g, y])
+                (self.groups[g], self.classes[1 - y], self.classes[y], self._rate[p, g, y], gold[p, g, y])
                 for g, y in mine
             ]
             if facts:

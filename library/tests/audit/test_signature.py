@@ -8,6 +8,7 @@ import csv
 import json
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,25 @@ def test_keys_are_private_and_are_never_overwritten(tmp_path: Path) -> None:
         OwnerKey.read(tmp_path / "owner")
     with pytest.raises(UserError, match="is a private key"):
         read_public(str(tmp_path / "owner"))
+
+
+def test_a_key_whose_command_was_killed_is_completed_and_not_replaced(tmp_path: Path) -> None:
+    public = new_key(tmp_path / "owner")
+    secret, said = (tmp_path / "owner").read_bytes(), public.read_bytes()
+    public.unlink()
+    assert new_key(tmp_path / "owner").read_bytes() == said
+    assert (tmp_path / "owner").read_bytes() == secret
+
+
+def test_commands_at_once_are_all_in_the_register(tmp_path: Path) -> None:
+    def begin(number: int) -> int:
+        return int(
+            Register(tmp_path / "r").begin(table="t", model="m", labels="", asked=str(number))["entry"]
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(begin, range(16))) == [*range(1, 17)]
+    assert len(Register(tmp_path / "r").read()[0]) == 16
 
 
 @pytest.mark.parametrize("passphrase", ["", "correct horse"])

@@ -125,7 +125,7 @@ def test_an_interrupt_is_130_and_the_next_call_goes_on(
     [
         ("row,label\n{unasked},yes\n", "was never asked for"),
         ("row,label\n99999,yes\n", "row 99999 was never asked for"),
-        ("row,label\n{asked},maybe\n", "1 label is not a class"),
+        ("row,label\n{asked},maybe\n", ".csv: 1 label is not a class"),
         ("row,label\n{asked},1\n", "Labels are 'no', 'yes'"),
         ("row,label\n{asked},yes\n{asked},no\n", "two different labels"),
         ("row,label\n{asked},\n", "has no labels yet"),

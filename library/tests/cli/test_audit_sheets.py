@@ -9,12 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairask.audit.folder import AuditFolder
+from fairask.errors import UserError
 from library.tests.cli.auditing import (
     SHORT,
     Rows,
     Run,
     applications,
     contents,
+    label,
     read,
     refused,
 )
@@ -39,6 +42,20 @@ def test_a_sheet_whose_columns_slipped_is_refused(fairask: Run, pool: Path, colu
     refused(fairask("audit", pool, "--tell", told), "of 150 labelled rows are not those of the table", "row ")
     assert contents() == before
     assert fairask("audit", pool, "--tell", told, "--unchecked").exit_code == 3  # more labels are awaited
+
+
+def test_a_second_command_at_the_same_time_takes_no_label_away(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    halves = [
+        label("pool.audit/rows-1.csv", applications(), f"{name}.csv", part)
+        for name, part in (("a", slice(70)), ("b", slice(70, None)))
+    ]
+    first, second = (AuditFolder.open(str(pool), {}, {}, begin=False) for _ in halves)
+    assert first.tell(halves[0]) == (70, 0)
+    with pytest.raises(UserError, match=r"another command changed audit\.json meanwhile"):
+        second.tell(halves[1])
+    AuditFolder.open(str(pool), {}, {}, begin=False).tell(halves[1])
+    assert AuditFolder.open(str(pool), {}, {}, begin=False).audit.n_labels == 150
 
 
 def test_row_and_label_alone_need_the_check_code(fairask: Run, pool: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask import FairActiveLearner, simulate
-from fairask.errors import FairaskWarning, NoDisagreementWarning
+from fairask.errors import FairaskWarning, NoDisagreementWarning, UserError
 from fairask.strategies import Fare, Passive
 
 
@@ -144,6 +145,16 @@ def test_a_damaged_file_is_refused(tmp_path, content):
     (tmp_path / "learner").write_bytes(content)
     with pytest.raises(ValueError, match="learner is damaged, truncated"):
         FairActiveLearner.load(tmp_path / "learner")
+
+
+def test_a_file_whose_settings_are_damaged_is_refused_by_its_name(tmp_path):
+    whole, hurt = tmp_path / "whole", tmp_path / "hurt"
+    made()[0].save(whole)
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(hurt, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b'"horizon"', b'"horiZon"'))
+    with pytest.raises(UserError, match=r"hurt is damaged.*'horiZon' is not a setting of strategy 'fare'"):
+        FairActiveLearner.load(hurt)
 
 
 def test_corrections_and_skips():

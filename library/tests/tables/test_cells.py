@@ -14,6 +14,7 @@ import pytest
 
 from fairask.errors import TableError
 from fairask.tables import fit_encoder, read_table
+from fairask.tables.cells import as_numbers
 from fairask.tables.formats import read_noted
 
 DAY = datetime.date(2024, 4, 3)
@@ -170,6 +171,12 @@ def test_dates_that_could_be_two_days_stay_text_and_are_named(tmp_path: Path) ->
     assert values[0] == "03/04/2024"
     assert "cannot be told apart" in notes[0]
     assert "'when'" in notes[0]
+
+
+def test_days_that_are_too_far_away_to_count_exactly_are_numbers_all_the_same() -> None:
+    far = pa.array([0, -2474134013238206464], pa.int64())
+    for kind in (pa.timestamp("us"), pa.duration("us")):
+        assert as_numbers(far.cast(kind)).tolist() == [0.0, -2474134013238206464 / 86_400e6]
 
 
 @pytest.mark.parametrize("cells", [("31.02.2024",), ("31.12.2023", "soon"), ("13/13/2024",), ("1.2.3",)])

@@ -19,23 +19,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import make_url
 
-from fairask.audit import Certificate
 from fairask.audit.certificate import seal, written
 from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.report.words import METRIC_NAMES, decides_sentence, promise_sentence, safety_sentence, visible
+from fairask.report.words import visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
+from fairask_studio.advice import next_step
 from fairask_studio.columns import learned_columns
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
 from fairask_studio.model import TableModel, model_bytes
-from fairask_studio.standing import next_step
 from fairask_studio.store import is_url
-from fairask_studio.study import Study, fit_entry
+from fairask_studio.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +69,6 @@ def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[]
     if any(row["state"] == "labelled" for row in rows):
         if study.state().model is not None:
             files["model-card.html"] = lambda: card_html(study).encode()
-        files["model-card.md"] = lambda: visible(model_card(study, table_model(study))).encode()
         files["model.skops"] = lambda: model_bytes(table_model(study))
     return files
 
@@ -187,7 +185,7 @@ def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
     ]
 
 
-# -- the model and its card ----------------------------------------------------------------------
+# -- the model ------------------------------------------------------------------------------------
 
 
 def table_model(study: Study) -> TableModel:
@@ -206,119 +204,6 @@ def table_model(study: Study) -> TableModel:
     whole.columns_, whole.fairask_ = list(study.encoder.columns), study.status()["model"]
     whole.protected_ = study.group_columns.to_dict()
     return whole
-
-
-_OUT_OF_FOLD = (
-    "From training labels, each predicted by a model fitted without it, with 95 % intervals. They are no "
-    "certificate."
-)
-_NOT_CERTIFIED = "None: this model has not been audited, or its audit did not certify it."
-
-
-def model_card(study: Study, model: TableModel) -> str:
-    """Return the model card of a study's model as Markdown.
-
-    It says what the model decides, from which columns, what must be alike between which groups, what was
-    estimated and what was certified. What only its owner knows is marked for the owner to fill in.
-
-    Parameters
-    ----------
-    study : Study
-    model : TableModel
-        The exported model.
-    """
-    config, oracle = study.config, model.oracle
-    negative, positive = config.classes
-    goal, what = config.learner, METRIC_NAMES[config.learner.metric]
-    certified = bool((model.fairask_ or {}).get("certified"))
-    learner = study.learner(at=study.state().trained_to)
-    # Labels that were told and not fitted yet have no entry in the log.
-    fitted = study.state().model or fit_entry(learner, study.encoder.feature_names_out)
-    card = _skops_card()(model, model_diagram=False, template=None)
-    card.add(
-        **{
-            "Model description": (
-                f"Decides between {negative!r} and {positive!r}. Fitted by fairask on "
-                f"{len(learner.labelled_indices_):,} labels of a pool of {config.rows:,} rows, chosen by "
-                f"{learner.strategy.name}.{promise_sentence(config.learner.promise)}"
-            ),
-            "Model description/Intended use": "To be filled in by the owner: who decides what with it.",
-            "Model description/Input": (
-                f"A data frame with the columns {_listed(model.columns_)}, in any order; others are ignored. "
-                + (
-                    "Decisions read the protected columns."
-                    if oracle.needs_groups
-                    else "Decisions do not read the protected columns."
-                )
-                + " A missing column, or numbers in place of dates, is an error; columns whose values are "
-                "unlike those that the model learned from are named in a warning."
-                + (
-                    " A row without one of the groups gets no decision: predict gives None, predict_proba "
-                    "NaN."
-                    if oracle.needs_groups
-                    else ""
-                )
-            ),
-            "Fairness": (
-                f"The {what} is to be at most {goal.tolerance:g} between the groups "
-                f"{_listed([str(g) for g in oracle.groups_])} of {config.protected!r}."
-                + _safety_words(fitted, goal.tolerance, config.rows, certified=certified)
-            ),
-            "Fairness/Certificate": _certificate_words(study) if certified else _NOT_CERTIFIED,
-            "How to use": (
-                '```python\nfrom fairask_studio import load_model\nmodel = load_model("model.skops")\n'
-                "model.predict(frame)\n```"
-            ),
-            "Limitations": "To be filled in by the owner. Estimates from training labels are no certificate.",
-        }
-    )
-    _add_estimates(card, fitted["estimate"], what, goal.tolerance)
-    return str(card.render())
-
-
-def _certificate_words(study: Study) -> str:
-    certificate = Certificate.from_dict(study.state().certificates[-1])
-    rests = "\n".join(f"- {text}" for text in certificate.assumptions)
-    return f"{certificate.headline()}\n\nIt rests on:\n\n{rests}"
-
-
-def _safety_words(fitted: Document, tolerance: float, rows: int, *, certified: bool) -> str:
-    # Of a certified model's gap the audit knows better.
-    said = decides_sentence(fitted) if certified else safety_sentence(fitted, tolerance, rows)
-    return "" if said is None else f"\n\n{said}"
-
-
-def _add_estimates(card: Any, guess: Document | None, what: str, tolerance: float) -> None:
-    """Add the study's estimates: what the oracle expects of its own model would flatter it."""
-    if guess is None:
-        card.add(Estimates="None: there are too few labels.")
-        return
-    gap = guess["gap"]
-    found = {
-        "accuracy": _interval(guess["accuracy"]),
-        what: "unknown: a group has too few labels" if gap is None else _interval(gap),
-        "tolerance": f"{tolerance:g}",
-    }
-    card.add_metrics(section="Estimates", description=_OUT_OF_FOLD, **found)
-    rates = {f"{rate['condition']}, {rate['group']}": [_interval(rate)] for rate in guess["rates"]}
-    card.add_table(**{"Estimates/Share decided positive": rates})
-
-
-def _interval(guess: Document) -> str:
-    if guess["value"] is None:
-        return "unknown"
-    return f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _skops_card() -> Any:
-    try:
-        return importlib.import_module("skops.card").Card
-    except ImportError as error:  # pragma: no cover - depends on the installation
-        raise StudyError("model cards are written through skops: pip install 'fairask-studio'") from error
 
 
 # -- the report ----------------------------------------------------------------------------------
@@ -423,7 +308,7 @@ def _settings(config: Config, status: Document) -> dict[str, str]:
     out["columns"] = f"{len(config.columns):,}, of which {learned:,} are learned from"
     if (model := status["model"]) is not None:
         kind = "certified, kept" if model["certified"] else "the last one fitted"
-        out["model"] = f"round {model['round']}, on {model['labels']} labels ({kind})"
+        out["model"] = f"model {model['round'] + 1}, on {model['labels']} labels ({kind})"
         out["digest of the model"] = model["digest"]
     out["events"] = f"{status['last_event']:,}, the first on {status['created']}"
     packages = ("fairask", "numpy", "scipy", "scikit-learn")

@@ -298,8 +298,8 @@ def read_known(study: Study, path: Path, *, unchecked: bool = False) -> list[Kno
         raise StudyError(f"{path.name} holds no known answer", "Fill in the column 'gold'")
     if not unchecked:
         check_returned(path.name, returned, {row: study.row(row) for row, *_ in found})
-    labels, _ = match_labels([said[1] for said in found], study.config.classes, [said[0] for said in found])
     classes = study.config.classes
+    labels, _ = match_labels([said[1] for said in found], classes, [said[0] for said in found], path.name)
     return [
         KnownRow(row, classes.index(label), use, why)
         for (row, _, use, why), label in zip(found, labels, strict=True)

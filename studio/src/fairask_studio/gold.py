@@ -14,9 +14,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairask.audit.bounds.proportions import wilson
+from fairask.errors import UserError
+from fairask.people import LabelError, People
 from fairask_studio import events as happened
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
@@ -34,6 +40,8 @@ MOST_KNOWN, _LONGEST = 5000, 2000
 MOST_AHEAD, _MOST_LATE = 10, 5
 #: Gold rows that a person has answered before a warning is worth it; the interval beside their share: 95 %.
 _FEWEST, _Z = 10, 1.959964
+#: Gold rows of each group and label from which an audit takes what they say of wrong labels.
+FEWEST_GOLD = 20
 
 
 @dataclass(frozen=True)
@@ -187,6 +195,60 @@ def check_known(config: Config, known: KnownRow) -> None:
         raise StudyError(
             f"the explanation of row {known.row} has {len(known.why):,} characters; {_LONGEST:,} at most"
         )
+
+
+def crew_of(state: State, groups: Sequence[object] | NDArray[np.object_]) -> People | None:
+    """Return what answers and gold rows say of people's errors; None before any answer.
+
+    ``groups`` is the group of each row of the pool. What an owner decided is no gold row: such rows were
+    chosen for the answers that they had.
+    """
+    gold = {known.row: known.label for known in state.known.of_use(GOLD)}
+    lines = [
+        (row, who, answer.code, answer.at)
+        for row, given in state.answers.items()
+        for who, answer in given.items()
+        if answer.code != SKIP
+    ]
+    lines += [
+        (row, who, answer.code, answer.at)
+        for who, mine in state.known.answers.items()
+        for row, answer in mine.items()
+        if answer.use == GOLD and answer.code != SKIP and row in gold
+    ]
+    if not lines:
+        return None
+    row, person, codes, at = (list(column) for column in zip(*lines, strict=True))
+    names = dict(enumerate(state.config.classes))
+    table = {
+        "row": row,
+        "person": person,
+        "answer": [names[code] for code in codes],
+        "group": [str(groups[r]) for r in row],
+        "truth": [names[gold[r]] if r in gold else None for r in row],
+        "at": [datetime.fromisoformat(moment).timestamp() for moment in at],
+    }
+    return People.from_answers(table, classes=(names[0], names[1]))
+
+
+def crew_label_errors(state: State, crew: People | None) -> dict[Any, LabelError] | None:
+    """Return how often labels are wrong, where gold rows are enough to say it; None where they are not."""
+    if crew is None:
+        return None
+    ties = (
+        row
+        for row, given in state.answers.items()
+        if row not in state.decided and _is_tie([a.code for a in given.values() if a.code != SKIP])
+    )
+    try:
+        found = crew.label_errors(state.config.overlap, settled=next(ties, None) is None)
+    except UserError:
+        return None
+    return found if min(min(error.rows) for error in found.values()) >= FEWEST_GOLD else None
+
+
+def _is_tie(codes: Sequence[int]) -> bool:
+    return 2 * sum(codes) == len(codes) > 0
 
 
 def gold_figures(state: State, who: str) -> Document | None:

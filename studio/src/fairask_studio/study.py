@@ -23,12 +23,14 @@ from fairask.audit import Audit
 from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
 from fairask.audit.signature import OwnerKey
+from fairask.audit.strata import Noise
 from fairask.defaults import BUDGET
 from fairask.documents import reading
 from fairask.errors import FairaskWarning, TableError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
+from fairask.people import People as Crew
 from fairask.pools.sample import SAMPLE
 from fairask.report.words import EMBED, decides_sentence, repeats_sentence, safety_sentence, unseen_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
@@ -38,6 +40,7 @@ from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_n
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
+from fairask_studio.advice import advice_of, known_gap, story_of
 from fairask_studio.columns import MEDIA, ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
@@ -50,11 +53,12 @@ from fairask_studio.gold import (
     USES,
     KnownRow,
     check_known,
+    crew_label_errors,
+    crew_of,
     due_row,
     gold_figures,
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
-from fairask_studio.standing import known_gap, standing_of, story_of
 from fairask_studio.state import AUDIT, State
 from fairask_studio.store import Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
@@ -857,7 +861,8 @@ class Study:
                 if state.audit is not None:
                     raise StudyError("an audit is under way already")
                 last = state.last  # before the learner reads what others have written since
-                begun = _begin_audit(state, self.learner(at=state.trained_to), labels)
+                errors = crew_label_errors(state, self.crew())
+                begun = _begin_audit(state, self.learner(at=state.trained_to), labels, errors)
             with self.store.write() as turn:
                 news = {event.kind for event in turn.events(last)}
                 if not news & {*_JUDGED, happened.RowsDrawn.kind}:
@@ -900,6 +905,11 @@ class Study:
             turn.append(who, happened.CertificateIssued(document), happened.AuditChanged(0))
         return document
 
+    def crew(self) -> Crew | None:
+        """Return what answers and gold rows say of people's errors; None before any answer."""
+        with self.lock:
+            return crew_of(self.state(), np.array(self.groups, dtype=object)[self.codes])
+
     # -- reporting ------------------------------------------------------------------------------
 
     def export(
@@ -940,7 +950,7 @@ class Study:
                 write_whole(out / name, content())
                 written.append(out / name)
         if key is not None:
-            (out / SIGNED).write_bytes(signed(self, written, key))
+            write_whole(out / SIGNED, signed(self, written, key))
             written.append(out / SIGNED)
         return written
 
@@ -999,7 +1009,7 @@ class Study:
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
-                "standing": standing_of(state, len(labelled)).to_dict(),
+                "advice": advice_of(state, len(labelled)).to_dict(),
                 "safety": _safety(state),
                 "unseen": unseen_columns(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
@@ -1123,8 +1133,13 @@ def _audit_seed(seed: int, rounds: int, audits: int) -> int:
     return int(np.random.SeedSequence([seed, rounds, audits]).generate_state(1)[0])
 
 
-def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happened.AuditChanged:
-    """Describe the beginning of an audit of the model ``trained``, or raise StudyError."""
+def _begin_audit(
+    state: State, trained: FairActiveLearner, labels: int, errors: Noise | None
+) -> happened.AuditChanged:
+    """Describe the beginning of an audit of the model ``trained``, or raise StudyError.
+
+    ``errors`` is how often labels are wrong, where gold rows say it.
+    """
     left = state.config.rows - len(state.log.entries)
     if not 1 <= labels <= left:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
@@ -1141,7 +1156,7 @@ def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happe
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}
-    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known)
+    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known, noise=errors or 0.0)
     return happened.AuditChanged(labels, dict(audit.to_dict()))
 
 

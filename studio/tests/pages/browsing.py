@@ -67,7 +67,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(reason)
         pytest.skip(reason)
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    expect.set_options(timeout=20_000)  # a busy machine; waiting costs nothing where all is well
+    expect.set_options(timeout=60_000)  # a busy machine; waiting costs nothing where all is well
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=flags)
         yield launched

@@ -42,12 +42,11 @@ def test_a_file_chosen_before_the_script_ran_is_taken(tmp_path: Path, new_page: 
         expect(page.locator("#make")).to_be_visible()
 
 
-def test_people_sign_in_without_the_script(make: Callable[..., Study], new_page: Callable[..., Page]) -> None:
+def test_people_sign_in_without_a_script(make: Callable[..., Study], new_page: Callable[..., Page]) -> None:
     study = make()
     token = study.people.add("ada", "owner")
     with serving(create_app(study, train=False)) as url:
         page = new_page()
-        _held(page, "signin.js")
         page.goto(f"{url}/signin", wait_until="commit")
         page.fill("#token", "wrong")
         page.get_by_role("button", name="Sign in").click()

@@ -15,7 +15,7 @@ from fairask.cli._app import app as command
 from fairask.report.words import forecast_sentence
 from fairask_studio import Study, StudyError
 from fairask_studio.pages.home import create_home
-from fairask_studio.pages.new import Forecast
+from fairask_studio.pages.new import KnownLabels
 from fairask_studio.pages.server import Proxy, serve_home
 from studio.tests.pages.test_home import CSV, new_study
 
@@ -109,17 +109,17 @@ def test_a_server_has_one_database_for_each_study(postgres_url: str) -> None:
 def test_a_forecast_says_what_simulate_would_and_blocks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Forecast.command
+    real = KnownLabels.command
     curve = {"labels": [20, 40], "accuracy_by_round": [0.7, 0.8], "gap_by_round": [0.2, 0.04]}
     commands: list[list[str]] = []
 
-    def simulated(self: Forecast, file: Path, rows: int) -> list[str]:
+    def simulated(self: KnownLabels, file: Path, rows: int) -> list[str]:
         commands.append(real(self, file, rows))
         method = {"accuracy": 0.8, "gap": 0.04, **curve}
         found = {"budget": 40, "tolerance": 0.1, "methods": [method]}
         return [sys.executable, "-c", f"print({json.dumps(json.dumps(found))})"]
 
-    monkeypatch.setattr(Forecast, "command", simulated)
+    monkeypatch.setattr(KnownLabels, "command", simulated)
     with TestClient(create_home(tmp_path, train=False), base_url="http://localhost") as home:
         code = home.app.state.access.invite()  # type: ignore[attr-defined]
         page = home.get("/", params={"code": code}).text

@@ -11,11 +11,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study
+from fairask_studio.advice import advice_of, known_gap, next_step
 from fairask_studio.config import Config
 from fairask_studio.events import Document
 from fairask_studio.pages.desk import Desk
 from fairask_studio.pages.overview import steps, story
-from fairask_studio.standing import known_gap, next_step, standing_of
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -66,17 +66,17 @@ def _certificate(verdict: str, digest: str = "ab", **changes: object) -> Documen
 
 
 def _status(state: Any, **changes: object) -> Document:
-    standing = standing_of(state, 80).to_dict()
+    advice = advice_of(state, 80).to_dict()
     certificate = state.certificates[-1] if state.certificates else None
     return {
         "labels": 80, "budget": 80, "complete": True, "history": state.history, "audit": None,
-        "certificate": certificate, "standing": standing, **changes,
+        "certificate": certificate, "advice": advice, **changes,
     }  # fmt: skip
 
 
 def test_the_reason_says_what_the_numbers_mean() -> None:
     def reason(*gap: float) -> str:
-        return standing_of(_state(gap), 80).reason  # type: ignore[arg-type]
+        return advice_of(_state(gap), 80).reason  # type: ignore[arg-type]
 
     assert reason(0.13, 0.07, 0.19) == (
         "Right for about 85 of 100. Of rows that are “yes”, it says “yes” for 80 of 100 in group women and "
@@ -85,13 +85,13 @@ def test_the_reason_says_what_the_numbers_mean() -> None:
     )
     assert "By these labels it is within" in reason(0.02, 0.0, 0.08)
     assert reason(0.30, 0.2, 0.4).endswith("That is more than you allow, and not by chance.")
-    sure = standing_of(_state((0.08, 0.02, 0.19), feasible=True), 80).reason  # type: ignore[arg-type]
+    sure = advice_of(_state((0.08, 0.02, 0.19), feasible=True), 80).reason  # type: ignore[arg-type]
     assert "By labels and pool together it is within what you allow" in sure
 
 
 def test_a_study_gives_one_verdict() -> None:
     def case(state: Any, labels: int = 80) -> str:
-        return standing_of(state, labels).case
+        return advice_of(state, labels).case
 
     assert case(_state((0.02, 0.0, 0.08))) == "within"
     assert case(_state((0.3, 0.2, 0.4))) == "above"
@@ -112,7 +112,7 @@ def test_after_an_audit_its_estimate_is_the_gap() -> None:
     gap = known_gap(state)  # type: ignore[arg-type]
     assert gap is not None
     assert (gap["by"], gap["value"], gap["high"]) == ("audit", 0.021, 0.094)
-    said = standing_of(state, 80)  # type: ignore[arg-type]
+    said = advice_of(state, 80)  # type: ignore[arg-type]
     assert (said.verdict, said.tone) == ("Use this model", "good")
     assert said.proof == "Certified. With 95 % confidence the gap is at most 9.4 points."
     assert "2.1 points apart" in said.reason
@@ -156,14 +156,14 @@ def test_the_first_day_has_a_list(make: Callable[..., Study]) -> None:
 
 
 def test_the_story_of_a_study_moves_with_its_labels(study: Study, client: TestClient) -> None:
-    assert client.get("/api/status").json()["standing"]["reason"].startswith("No labels yet")
+    assert client.get("/api/status").json()["advice"]["reason"].startswith("No labels yet")
     assert client.get("/api/story").json()["checklist"]
     rows = study.ask(60, "ada")
     study.tell(rows, [LABELS[row] for row in rows], "ada")
     study.refit()
     client.app.state.desk = Desk(study)  # type: ignore[attr-defined]  # slow answers are given again for a while
     found = client.get("/api/story").json()
-    assert study.status()["standing"]["case"] not in ("begin", "early")
+    assert study.status()["advice"]["case"] not in ("begin", "early")
     assert found["next"]["page"] != "label"
     assert sum(group["labels"] for group in found["positives"]) == 60
     assert sum(group["positives"] for group in found["positives"]) == sum(LABELS[r] == "good" for r in rows)

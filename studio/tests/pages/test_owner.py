@@ -109,8 +109,8 @@ def test_words_change(client: TestClient, study: Study) -> None:
 
 
 def test_a_certificate_is_refused_while_there_is_nothing_to_rest_it_on(client: TestClient) -> None:
-    state = client.get("/api/certificate").json()
-    assert (state["certificate"], state["audit"]) == (None, None)
+    state = client.get("/api/certificates").json()
+    assert (state["certificates"], state["audit"]) == ([], None)
     assert client.post("/api/certificate").status_code == 409
     assert client.post("/api/audit", json={"labels": 5}).status_code == 422
     assert client.delete("/api/audit").status_code == 422
@@ -122,14 +122,14 @@ def test_an_audit_earns_a_certificate(client: TestClient, labelled: Study) -> No
     labelled.tell(rows[1:], [LABELS[row] for row in rows[1:]], "ada")
     assert "19 of its 20 labels" in client.post("/api/certificate").json()["detail"]  # no peeking
     labelled.tell(rows[:1], [LABELS[rows[0]]], "ada")
-    assert client.get("/api/certificate").json()["audited"] == 20
+    assert client.get("/api/certificates").json()["audit"]["labels"] == 20
     audit = labelled.state().audit
     assert audit is not None
     assert audit.audit is not None
     assert sorted(audit.audit.answered) == sorted(rows)
     found = client.post("/api/certificate").json()
     assert (found["verdict"], found["tolerance"]) == ("undecided", labelled.config.learner.tolerance)
-    assert client.get("/api/certificate").json()["certificate"]["n_labels"] == 20
+    assert client.get("/api/certificates").json()["certificates"][0]["n_labels"] == 20
     assert client.get("/api/status").json()["certificate"]["verdict"] == "undecided"
     assert client.delete("/api/audit").status_code == 422  # over
     assert client.post("/api/audit", json={"labels": 5}).status_code == 201

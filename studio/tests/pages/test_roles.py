@@ -31,7 +31,7 @@ STUDY = """
 t POST /connect/{name}/answers      t POST /connect/{name}/webhook
 t POST /connect/{name}/setup        t POST /connect/{name}/predict
 a GET /me                           a DELETE /session
-a POST /next                        a GET /progress
+a POST /next
 a GET /answers                      a POST /answers
 a GET /answers/{row}                a PUT /answers/{row}        a DELETE /answers/{row}
 a GET /cells/{row}/{column:path}    a GET /examples
@@ -43,7 +43,7 @@ r GET /rows                         r GET /rows/{row}           r PUT /rows/{row
 r GET /rows/{row}/history
 o GET /settings                     o PUT /settings
 o GET /people                       o POST /people              o DELETE /people/{name}
-o POST /people/{name}/token         o POST /people/{name}/invitation
+o POST /people/{name}/invitation
 o GET /programs                     o POST /programs            o DELETE /programs/{name}
 o PUT /people/{name}                o PUT /address
 o POST /qr                          o GET /proxies              o POST /labels
@@ -51,7 +51,7 @@ o GET /known                        o POST /known
 o PUT /known/{row}                  o DELETE /known/{row}
 o GET /reopened                     o POST /reopened            o DELETE /reopened/{event}
 o GET /model                        o POST /model               o GET /model/details
-o GET /certificate                  o POST /certificate         o GET /certificates
+o POST /certificate         o GET /certificates
 o GET /audit                        o POST /audit               o DELETE /audit
 o GET /export/{name}                o GET /connect
 """

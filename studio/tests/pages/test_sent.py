@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 from pathlib import Path
@@ -110,11 +111,34 @@ def test_recordings_come_as_images_do(home: TestClient, tmp_path: Path) -> None:
         ({"../1.png": PNG}, "cannot be the name of a file"),
         ({"1.wav": PNG}, "is no WAV, MP3, Ogg, M4A or FLAC recording"),
         ({"1.png": b"text"}, "is no PNG, JPEG, GIF or WebP image"),
+        ({"1.png": bytes((20 << 20) + 1)}, "is no PNG, JPEG, GIF or WebP image"),
+        ({f"{number}.png": bytes(10 << 20) for number in range(7)}, "unpacks to more than 67,108,864 bytes"),
+        ({f"{'n' * 300}.png": PNG}, "cannot be the name of a file"),
     ],
 )
 def test_a_zip_that_cannot_be_taken_is_refused_in_words(files: dict[str, bytes], words: str) -> None:
     with pytest.raises(StudyError, match=words):
         SentFiles().take("all.zip", _zip(files))
+
+
+def test_a_zip_that_is_damaged_inside_is_refused_in_words() -> None:
+    whole = bytearray(_zip({"1.png": PNG + bytes(1000), "t.csv": b"photo,sex\n1.png,f\n"}))
+    for at in range(30, 60):
+        hurt = whole.copy()
+        hurt[at] ^= 0xFF
+        with contextlib.suppress(StudyError):
+            SentFiles().take("all.zip", bytes(hurt))
+
+
+def test_names_that_no_file_can_have_are_kept_short(home: TestClient) -> None:
+    name = "日" * 190 + ".csv"
+    sent = home.post("/api/tables", params={"name": name}, content=TABLE.encode())
+    assert sent.status_code == 201, sent.text
+    table = f"{TABLE}a\0b.png,1,1,f\n"
+    assert home.post("/api/tables", params={"name": "t.csv"}, content=table.encode()).status_code in (
+        201,
+        422,
+    )
 
 
 def test_images_are_copied_to_names_inside_the_folder_only(tmp_path: Path) -> None:

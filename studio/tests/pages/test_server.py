@@ -324,7 +324,7 @@ def test_the_studio_ends_although_visitors_hold_half_requests(make: Callable[...
             visitor.sendall(said.encode())
         asked = {"Authorization": f"Bearer {token}"}
         assert (
-            httpx.get(f"http://127.0.0.1:{port}/api/certificate", headers=asked, timeout=120).status_code
+            httpx.get(f"http://127.0.0.1:{port}/api/certificates", headers=asked, timeout=120).status_code
             == 200
         )
         until(lambda: named(server, "fairask-trainer") and named(server, "fairask-desk"))

@@ -270,7 +270,7 @@ def test_a_study_may_promise_for_any_distribution(run: Run) -> None:
     run("export", "a", "--out", "b")
     model = load_model("b/model.skops")
     assert isinstance(model.oracle, DistributionFreeFairOracle)
-    assert "Its promise is distribution-free" in Path("b/model-card.md").read_text()
+    assert "Its promise is distribution-free" in Path("b/model-card.html").read_text()
     assert "--promise distribution-free" in Path("b/report.html").read_text()
 
 

@@ -178,15 +178,16 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
     study = make()
     rows = study.ask(60)
     study.tell(rows, [LABELS[row] for row in rows])
+    study.refit(force=True)
     files = {path.name for path in study.export(tmp_path / "out")}
     assert files == {
         "labels.csv", "labels.parquet", "labels-label-studio.json", "events.jsonl", "study.json",
-        "report.html", "model.skops", "model-card.md",
+        "report.html", "model.skops", "model-card.html",
     }  # fmt: skip
-    card = (tmp_path / "out" / "model-card.md").read_text()
-    assert "Decides between 'bad' and 'good'. Fitted by fairask on 60 labels" in card
-    assert "`income`, `debt`, `job`" in card
-    assert "at most 0.1 between the groups `f`, `m` of 'sex'" in card
+    card = (tmp_path / "out" / "model-card.html").read_text()
+    assert "It answers “bad” or “good” for a row. Model 1, fitted on 60 labels" in card
+    assert all(f"<li>{name}</li>" in card for name in ("income", "debt", "job"))
+    assert "at most 10 points between the groups by sex: f, m." in card
     assert "None: this model has not been audited" in card
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.columns_ == ["income", "debt", "job"]

@@ -68,8 +68,8 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     page = _Page(whole)
     last = study.status()["history"][-1]
     accuracy, gap = last["estimate"]["accuracy"], last["estimate"]["gap"]
-    standing = study.status()["standing"]
-    assert f"{standing['verdict']}. {standing['reason']}" in page.text
+    advice = study.status()["advice"]
+    assert f"{advice['verdict']}. {advice['reason']}" in page.text
     assert f"right answers {100 * accuracy['value']:.1f} %" in page.text
     assert f"{points(gap['value'])} {points_between(gap['low'], gap['high'])}" in page.text
     assert "above the allowed 10 points" in page.text
@@ -207,11 +207,13 @@ def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_su
     labelled(study, 40)
     last, said = study.status()["history"][-1], study.status()["safety"]
     assert said.startswith("Infeasible with these 40 labels")
-    study.export(tmp_path / "out", only="model-card.md")
-    card = (tmp_path / "out" / "model-card.md").read_text("utf-8")
+    study.export(tmp_path / "out", only="model-card.html")
+    card = _Page((tmp_path / "out" / "model-card.html").read_text("utf-8")).text
     assert said in card
-    for guess in (last["estimate"]["accuracy"], last["estimate"]["gap"]):
-        assert f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})" in card
+    right, gap = last["estimate"]["accuracy"], last["estimate"]["gap"]
+    assert f"{100 * right['value']:.1f} %" in card
+    assert f"{100 * right['low']:.1f} % to {100 * right['high']:.1f} %" in card
+    assert f"{round(100 * gap['value'], 1):g} points" in card
 
 
 def test_decisions_by_lot_are_named_wherever_the_model_is(make: Make, tmp_path: Path) -> None:
@@ -223,8 +225,8 @@ def test_decisions_by_lot_are_named_wherever_the_model_is(make: Make, tmp_path: 
     page = _Page(report_html(study)).text
     assert lots in page
     assert "--randomized" in page
-    study.export(tmp_path / "out", only="model-card.md")
-    assert lots in (tmp_path / "out" / "model-card.md").read_text("utf-8")
+    study.export(tmp_path / "out", only="model-card.html")
+    assert lots in _Page((tmp_path / "out" / "model-card.html").read_text("utf-8")).text
 
 
 def test_the_settings_and_the_command_are_those_in_use(make: Make) -> None:

@@ -57,6 +57,7 @@ from fairask.tables.sheets import (
     check_returned,
     csv_text,
     read_sheet,
+    write_next,
     write_whole,
 )
 
@@ -209,6 +210,8 @@ class AuditFolder:
         Columns that are in sheets although they could sway whoever labels.
     key : OwnerKey or None
         Signs the certificate.
+    before : bytes or None
+        ``audit.json`` as it was last read or written.
     """
 
     place: str
@@ -220,6 +223,7 @@ class AuditFolder:
     shown: set[str] = field(default_factory=set)
     hints: list[str] = field(default_factory=list)
     key: OwnerKey | None = None
+    before: bytes | None = None
 
     @classmethod
     def open(
@@ -257,6 +261,7 @@ class AuditFolder:
         """
         home = folder or default_folder(place)
         form = form or TableFormat()
+        before = (home / STATE).read_bytes() if (home / STATE).is_file() else None
         state, hints = _read_state(home), []
         if state is not None:
             source, audit = _resume(place, columns, settings, form, state, home)
@@ -275,7 +280,7 @@ class AuditFolder:
             state["register"] = _register(key, pool, "", given, plan)
         check_columns(source.schema.names, [("show", name) for name in show])
         shown = {*state["shown"], *show}
-        opened = cls(place, home, state, source, audit, form.encoding, shown, hints, key)
+        opened = cls(place, home, state, source, audit, form.encoding, shown, hints, key, before)
         if "audit" not in state:
             home.mkdir(exist_ok=True)
             opened._write()
@@ -296,7 +301,8 @@ class AuditFolder:
         self.state["audit"] = self.audit.to_dict()
         # Sealed as it will be read: JSON makes lists of tuples, and texts of numbers that are keys.
         sealed = seal(json.loads(json.dumps(self.state)))
-        write_whole(self.folder / STATE, json.dumps(sealed, indent=1) + "\n")
+        text = json.dumps(sealed, indent=1) + "\n"
+        self.before = write_next(self.folder / STATE, text.encode(), self.before)
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
@@ -858,5 +864,5 @@ def read_labels(path: Path, classes: Classes, encoding: str | None) -> SheetLabe
             raise TableError(f"{path.name}: row {row} has two different labels", "Keep the right one")
         cells = {name: column[line] for name, column in others.items()}
         found.rows.append(ReturnedRow(number, row, codes[line], cells))
-    refuse_labels(wrong, classes.names)
+    refuse_labels(wrong, classes.names, path.name)
     return found

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from fairask.errors import UserError
+from fairask.tables.sheets import alone, write_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -42,6 +43,8 @@ def canonical(document: Mapping[str, Any]) -> bytes:
 def new_key(file: Path) -> Path:
     """Write a new private key, which its owner alone can read, and the public one; return the latter.
 
+    Where a private key is there without its public one, that alone is written.
+
     Examples
     --------
     >>> import tempfile
@@ -54,16 +57,16 @@ def new_key(file: Path) -> Path:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     public = file.with_name(f"{file.name}.pub")
-    for path in (file, public):
-        if path.exists():
-            raise UserError(f"{path} exists already", "Name another file: a key is never overwritten")
+    if public.exists():
+        raise UserError(f"{public} exists already", "Name another file: a key is never overwritten")
     if not file.parent.is_dir():
         raise UserError(f"there is no folder {file.parent}", f"Make it first: mkdir -p {file.parent}")
-    made = Ed25519PrivateKey.generate()
-    # Nobody else can read the file at any moment, and two commands at once cannot both write it.
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-        stream.write(made.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
-    public.write_text(public_text(made.public_key()) + "\n", encoding="ascii")
+    with alone(file.parent):  # two commands at once must not both write it
+        if not file.exists():
+            made = Ed25519PrivateKey.generate()
+            secret = made.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+            write_whole(file, secret, mode=0o600)
+    write_whole(public, OwnerKey.read(file).public + "\n")
     return public
 
 
@@ -275,18 +278,19 @@ class Register:
 
         A decision on the same labels about the same question is no other audit: it finds the same.
         """
-        entries, last = self.read()
-        same = [e for e in entries if labels and (e.model, e.labels, e.asked) == (model, labels, asked)]
-        if same:
-            place = entries.index(same[0])
-            last = entries[place + 1].before if place + 1 < len(entries) else last
-            entries = entries[: place + 1]
-        else:
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            line = json.dumps(asdict(Entry(at, table, model, labels, asked, last)))
-            with os.fdopen(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a") as stream:
-                stream.write(line + "\n")
+        with alone(self.file.parent):
             entries, last = self.read()
+            same = [e for e in entries if labels and (e.model, e.labels, e.asked) == (model, labels, asked)]
+            if same:
+                place = entries.index(same[0])
+                last = entries[place + 1].before if place + 1 < len(entries) else last
+                entries = entries[: place + 1]
+            else:
+                at = datetime.now(UTC).isoformat(timespec="seconds")
+                line = json.dumps(asdict(Entry(at, table, model, labels, asked, last)))
+                text = self.file.read_text("utf-8") if entries else ""
+                write_whole(self.file, f"{text}{line}\n", mode=0o600)
+                entries, last = self.read()
         models = {e.model for e in entries if labels and e.labels == labels}
         return {
             "entry": len(entries),

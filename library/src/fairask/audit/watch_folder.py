@@ -24,7 +24,7 @@ from fairask.metrics import METRICS
 from fairask.pools.source import table_digest
 from fairask.tables import TableFormat
 from fairask.tables.groups import protected_columns
-from fairask.tables.sheets import check_returned, write_whole
+from fairask.tables.sheets import check_returned, write_next
 
 WATCH = "watch.json"
 #: Columns of the audit that a month's table must have too, as it reads them.
@@ -43,12 +43,15 @@ class WatchFolder:
     watch : Watch
     tables : dict
         Where each month's table is, by month.
+    before : bytes or None
+        ``watch.json`` as it was last read or written.
     """
 
     folder: Path
     audit: dict[str, Any]
     watch: Watch
     tables: dict[str, str]
+    before: bytes | None = None
 
     @classmethod
     def open(cls, folder: Path, settings: dict[str, Any], certified: str | None = None) -> Self:
@@ -65,6 +68,7 @@ class WatchFolder:
         """
         audit = _read(folder / STATE, "an audit", f"Name the folder of an audit, which has {STATE}")
         if (folder / WATCH).exists():
+            before = (folder / WATCH).read_bytes()
             state = _read(folder / WATCH, "a watch", "Restore it from a copy")
             try:
                 watch = Watch.from_dict(state["watch"])
@@ -77,7 +81,7 @@ class WatchFolder:
                         f"--{name.replace('_', '-')} {value}: the watch in {folder} has {was}",
                         f"Leave out --{name.replace('_', '-')} to go on with it",
                     )
-            return cls(folder, audit, watch, state["tables"])
+            return cls(folder, audit, watch, state["tables"], before)
         plan, groups = audit["audit"]["settings"], audit["pool"]["groups"]
         if plan["metric"] not in METRICS:
             raise AuditError(
@@ -179,7 +183,8 @@ class WatchFolder:
 
     def _write(self) -> None:
         state = {"watch": self.watch.to_dict(), "tables": self.tables}
-        write_whole(self.folder / WATCH, json.dumps(state, indent=1) + "\n")
+        text = json.dumps(state, indent=1) + "\n"
+        self.before = write_next(self.folder / WATCH, text.encode(), self.before)
 
 
 def _read(file: Path, what: str, remedy: str) -> dict[str, Any]:

@@ -481,7 +481,7 @@ def draw_estimates(
     strategy: str,
     audited: tuple[int, float, float, float] | None = None,
 ) -> Figure:
-    """Draw estimates against labels, accuracy above and gap below, each with its interval; gaps in points.
+    """Draw estimates against labels, right answers above, the gap below in points, each with its interval.
 
     ``accuracy`` and ``gap`` are of shape (rounds, 3): the estimate, its lower and its upper end, NaN where a
     round has none. ``audited`` is what an audit found: labels, gap, lower and upper end.
@@ -489,7 +489,7 @@ def draw_estimates(
     >>> guess = np.array([[0.7, 0.6, 0.8], [0.8, 0.7, 0.9]])
     >>> figure = draw_estimates([50, 75], guess, guess, tolerance=0.1, metric="dp", strategy="fare")
     >>> figure.axes[1].get_title(loc="left")
-    'Difference of selection rates, in points, estimated out of fold'
+    'Gap, in points: difference of selection rates, estimated out of fold'
     """
     with style():
         figure, (top, bottom) = panels(None, 2, 1, (7.4, 5.4), sharex=True)
@@ -501,9 +501,8 @@ def draw_estimates(
                 ecolor=color, alpha=0.35, linewidth=1.2,
             )  # fmt: skip
             axis.plot(labels, values[:, 0], color=color, marker="o", markersize=4)
-        top.set_title("Accuracy, estimated out of fold")
-        name = METRIC_NAMES.get(metric, metric).capitalize()
-        bottom.set_title(f"{name}, in points, estimated out of fold")
+        top.set_title("Right answers, estimated out of fold")
+        bottom.set_title(f"Gap, in points: {METRIC_NAMES.get(metric, metric)}, estimated out of fold")
         bottom.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
         bottom.set_xlabel("labels")
         high = np.nanmax([*gap.ravel(), 0.0])

@@ -34,6 +34,7 @@ from fairask.errors import UserError, suggest
 from fairask.report.figures import ON_DARK
 from fairask.report.pages import template
 from fairask.report.words import NO_LEGAL_ADVICE, alternative_sentence, hazard_sentence, ratio_told
+from fairask.tables.sheets import write_whole
 
 SCHEMA, VERSION = "fairask-form", 1
 #: Probability that the limits of any ratio in a table are wrong.
@@ -176,7 +177,7 @@ def write_form(document: Document, stem: Path, key: OwnerKey | None = None) -> l
     made = document if key is None else key.sign(document)
     files = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".html", ".json")]
     for file, content in zip(files, (render_form(made), written(made)), strict=True):
-        file.write_text(content, encoding="utf-8")
+        write_whole(file, content)
     return files
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -39,12 +38,13 @@ from fairask.report.words import (
     listed,
     points,
     points_between,
+    promise_sentence,
     question_sentence,
     shift_sentences,
     verdict_sentence,
     visible,
 )
-from fairask.tables.sheets import write_whole
+from fairask.tables.sheets import csv_text, write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -102,13 +102,13 @@ def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
         draw_comparison(comparison, axes[column :: len(found)])
         axes[column].set_title(f"{comparison.table.title}: accuracy on unseen rows")
     drawn.savefig(figure, dpi=110)
-    with table.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["table", "method", "labels", *vars(found[0].final(found[0].methods[0].name))])
-        for c in found:
-            for method in c.methods:
-                end = vars(c.final(method.name)).values()
-                writer.writerow([c.table.title, method.name, c.task.budget, *end])
+    ends = [
+        [c.table.title, m.name, c.task.budget, *vars(c.final(m.name)).values()]
+        for c in found
+        for m in c.methods
+    ]
+    names = ["table", "method", "labels", *vars(found[0].final(found[0].methods[0].name))]
+    write_whole(table, csv_text(names, ends))
     return {"table": table, "figure": figure}
 
 
@@ -286,12 +286,12 @@ def render_study(report: StudyReport) -> str:
     """Return the report of a study as text, every name escaped.
 
     >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
-    >>> standing = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
+    >>> advice = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
     >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
     ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
     ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
-    ...           "story": None, "safety": None, "images": None, "classes": ["no", "yes"], "model": None,
-    ...           "gap": None, "standing": standing}
+    ...           "story": None, "safety": None, "unseen": None, "classes": ["no", "yes"], "model": None,
+    ...           "gap": None, "advice": advice}
     >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
     True
     """
@@ -300,7 +300,8 @@ def render_study(report: StudyReport) -> str:
 
 def render_card(report: StudyReport) -> str:
     """Return the model card of a study that has a model, as one page."""
-    return report.render("card.html.j2")
+    promise = promise_sentence(report.settings["promise"])
+    return report.render("card.html.j2", promise=promise)
 
 
 def render_certificate(report: StudyReport) -> str:

@@ -825,7 +825,7 @@ def points_between(low: float, high: float) -> str:
 NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
 
 #: What a study says of its model: how it is shown, and the verdict. While labels come in, nothing is final.
-STANDINGS: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
+ADVICE: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
     "begin": ("open", "No model yet"),
     "early": ("open", "Too early to tell"),
     "certified": ("good", "Use this model"),

@@ -604,11 +604,11 @@ def as_numbers(column: Column, name: str = "") -> npt.NDArray[np.generic]:
     kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         micros = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
-        return _floats(pc.cast(micros, pa.float64())) / (_DAY * 1e6)
+        return _floats(pc.cast(micros, pa.float64(), safe=False)) / (_DAY * 1e6)
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         unit = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
         whole = pc.cast(column, pa.int32() if kind.bit_width == 32 else pa.int64())
-        return _floats(pc.cast(whole, pa.float64())) / (_DAY * unit)
+        return _floats(pc.cast(whole, pa.float64(), safe=False)) / (_DAY * unit)
     # A float stays what it is: a feature must not depend on whether its block has missing values.
     if pa.types.is_boolean(kind) and column.null_count:
         column = pc.cast(column, pa.int8())

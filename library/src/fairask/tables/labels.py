@@ -175,7 +175,7 @@ _SHOWN = 20
 
 
 def match_labels(
-    labels: Sequence[str], classes: Sequence[str], rows: Sequence[int]
+    labels: Sequence[str], classes: Sequence[str], rows: Sequence[int], file: str = ""
 ) -> tuple[list[str], list[str]]:
     """Return the class of each label, and notes on labels whose case or blanks were put right.
 
@@ -204,7 +204,7 @@ def match_labels(
             found.append(near[0])
             if near[0] != label:
                 forgiven[label] = near[0]
-    refuse_labels(wrong, classes)
+    refuse_labels(wrong, classes, file)
     if not forgiven:
         return found, []
     count = sum(label in forgiven for label in labels)
@@ -213,7 +213,7 @@ def match_labels(
     return found, [f"{count} {verb} read without regard to case and blanks: {pairs}"]
 
 
-def refuse_labels(wrong: Sequence[tuple[int, str]], classes: Sequence[str]) -> None:
+def refuse_labels(wrong: Sequence[tuple[int, str]], classes: Sequence[str], file: str = "") -> None:
     """Raise TableError with all labels that are not classes, if there are any."""
     if not wrong:
         return
@@ -221,7 +221,7 @@ def refuse_labels(wrong: Sequence[tuple[int, str]], classes: Sequence[str]) -> N
     more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
     verb = "label is not a class" if len(wrong) == 1 else "labels are not classes"
     raise TableError(
-        f"{len(wrong)} {verb}: {shown}{more}",
+        f"{file}{': ' * bool(file)}{len(wrong)} {verb}: {shown}{more}",
         f"Labels are {', '.join(map(repr, classes))}; leave the cell empty if it is not known yet",
     )
 

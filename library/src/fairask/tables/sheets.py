@@ -8,7 +8,10 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +20,9 @@ from fairask.report.words import visible
 from fairask.tables.arrow import optional
 from fairask.tables.cells import text_of, with_point
 from fairask.tables.formats import DELIMITERS
+
+if sys.platform != "win32":
+    import fcntl
 
 #: Characters per cell of a sheet; pools of Parquet can have longer ones than text files may.
 _LONGEST_CELL = 1 << 27
@@ -143,7 +149,7 @@ def read_sheet(text: str, delimiter: str | None = None) -> list[dict[str, str | 
     ]
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
     """Write a file so that it is complete or not there, even if the process is killed.
 
     >>> import tempfile
@@ -152,15 +158,49 @@ def write_whole(path: Path, content: str | bytes) -> None:
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
     """
-    scratch = path.with_name(f"{path.name}.part")
+    # A name of its own: two processes may write the same file, and a link of that name must not be followed.
+    scratch = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with scratch.open("wb") as stream:
+        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
             stream.write(content if isinstance(content, bytes) else content.encode())
             stream.flush()
             os.fsync(stream.fileno())
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """Let one process at a time work on a file or folder that is there; Windows has no such lock."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def write_next(path: Path, content: bytes, before: bytes | None) -> bytes:
+    """Write the next state of a file, unless another process changed it after ``before`` was read.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     seen = write_next(Path(folder, "a.json"), b"1", None)
+    ...     write_next(Path(folder, "a.json"), b"2", None)
+    Traceback (most recent call last):
+    fairask.errors.UserError: another command changed a.json meanwhile, and nothing was written; Do it again
+    """
+    with alone(path.parent):
+        if (path.read_bytes() if path.exists() else None) != before:
+            raise UserError(
+                f"another command changed {path.name} meanwhile, and nothing was written", "Do it again"
+            )
+        write_whole(path, content)
+    return content
 
 
 #: Name of the column of check codes.

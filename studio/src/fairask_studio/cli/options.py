@@ -23,7 +23,7 @@ def without_password(place: str | None) -> str | None:
     >>> without_password("postgresql://ada@host/loans")
     'postgresql://ada@host/loans'
     """
-    if place is not None and re.match(r"[\w+]+://[^/@]*:[^/@]*@", place):
+    if place is not None and re.match(r"[\w+]+://([^/@]*:[^/@]*@|.*[?&](ssl)?password=)", place):
         raise UserError(
             "the URL holds a password, and everybody on this machine can read the command line",
             "Leave it out of the URL: set PGPASSWORD or write it into ~/.pgpass",

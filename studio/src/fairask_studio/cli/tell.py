@@ -41,7 +41,7 @@ def tell(
         told = read_labels(file, TableFormat(encoding=encoding, delimiter=delimiter, sheet=sheet))
         if not unchecked:
             check_told(file.name, told, opened)
-        labels, forgiven = match_labels(told.labels, opened.config.classes, told.rows)
+        labels, forgiven = match_labels(told.labels, opened.config.classes, told.rows, file.name)
         receipt = opened.tell(told.rows, labels, me(who), notes=told.notes, correct=correct)
         fitted = refit_after(opened, force=receipt.corrected > 0)
         words = f"{receipt.new} new labels, {receipt.known} known already, {receipt.corrected} corrected"

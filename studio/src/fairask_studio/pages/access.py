@@ -35,7 +35,6 @@ _ANNOTATOR = (
     "GET /me",
     "DELETE /session",
     "POST /next",
-    "GET /progress",
     "POST /answers",
     "GET /answers",
     "GET /answers/{row}",
@@ -64,13 +63,13 @@ _REVIEWER = (
 )
 
 _OWNER = (
+    "GET /people/errors",
     "GET /settings",
     "PUT /settings",
     "GET /people",
     "POST /people",
     "PUT /people/{name}",
     "DELETE /people/{name}",
-    "POST /people/{name}/token",
     "POST /people/{name}/invitation",
     "GET /programs",
     "POST /programs",
@@ -89,7 +88,6 @@ _OWNER = (
     "GET /model",
     "POST /model",
     "GET /model/details",
-    "GET /certificate",
     "POST /certificate",
     "GET /certificates",
     "GET /audit",

@@ -13,6 +13,7 @@ from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.oracle.base import decision_probability
 from fairask.report.words import AUDIT_SIZES, question_sentence, verdict_sentence
 from fairask_studio import Study
+from fairask_studio.advice import advice_of
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict, study_of
@@ -26,12 +27,6 @@ class AuditSize(Strict):
 
 
 router = APIRouter(tags=["certificate"])
-
-
-@router.get("/certificate")
-def certificate(request: Request, me: Me) -> Document:
-    """The last certificate, and the audit under way."""
-    return desk_of(request).ask(certificate_state)
 
 
 @router.get("/certificates")
@@ -66,7 +61,7 @@ def certify(request: Request, me: Me) -> Document:
 
     The audit looks at its labels on a schedule fixed beforehand. To look in between would break the promise.
     """
-    found = desk_of(request).do(certificate_state)["audit"]
+    found = desk_of(request).do(certificates)["audit"]
     if found is None:
         raise HTTPException(409, "start an audit first")
     if not found["done"]:
@@ -74,22 +69,6 @@ def certify(request: Request, me: Me) -> Document:
             409, f"the audit has {found['labels']} of its {found['size']} labels; wait for the rest"
         )
     return desk_of(request).do(Study.certify, me.name)
-
-
-def certificate_state(study: Study) -> Document:
-    """Return the last certificate, and the audit under way."""
-    with study.lock:
-        state = study.state()
-        audit = None if state.audit is None else state.audit.to_dict()
-        return {
-            "certificate": state.certificates[-1] if state.certificates else None,
-            "audit": audit,
-            "audited": 0 if audit is None else audit["labels"],
-            "left": state.config.rows - len(state.log.entries),
-            "fitted": bool(state.history),
-            "tolerance": state.config.learner.tolerance,
-            "metric": state.config.learner.metric,
-        }
 
 
 #: Sizes of audits that are played, how often each, and the chance of a verdict that is worth its labels.
@@ -113,11 +92,10 @@ def certificates(study: Study) -> Document:
             "model": None
             if model is None
             else {**{name: model[name] for name in ("round", "labels", "digest")}, "certified": kept},
-            "estimate": None if model is None else model["estimate"],
             "audit": None if state.audit is None else state.audit.to_dict(),
             "left": state.config.rows - len(state.log.entries),
             "tolerance": state.config.learner.tolerance,
-            "metric": state.config.learner.metric,
+            "advice": advice_of(state, state.answered - state.skipped).to_dict(),
             "compares": question_sentence(state.config.learner.metric, state.config.classes),
         }
 

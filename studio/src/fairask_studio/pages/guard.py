@@ -2,7 +2,8 @@
 
 The limits keep a slow database, a slow reader or a busy owner's page from stopping the others. Requests
 wait in two lines. Owners' pages have a short line of their own, so that annotators never wait behind
-them; files that need no database wait in none. A request that waits or works too long is answered with
+them; files that need no database wait in none. A place in a line is taken when all of a request is there:
+whoever sends slowly keeps nobody waiting. A request that waits or works too long is answered with
 503 and Retry-After. Its work may still be finished afterwards: answers can be repeated, and the second
 one changes nothing. A reply that is being read keeps no place in a line; large ones, which fill memory while
 somebody reads them slowly, have a line of their own.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import Iterable
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -40,10 +42,23 @@ _LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 def guard(app: FastAPI, *, local: bool) -> None:
     """Put everything of this module before an app; ``local``: requests must name this machine."""
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(Compressed, minimum_size=1000, compresslevel=4)
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=_LOCAL_HOSTS if local else None)
     _handle_errors(app)
+
+
+#: Exports and images: others would wait while they are compressed.
+_PLAIN = ("/api/export/", "/api/cells/", "/api/tables/")
+
+
+class Compressed(GZipMiddleware):
+    """Compresses replies, but not large ones."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        plain = scope["type"] == "http" and path_of(scope).startswith(_PLAIN)
+        await (self.app if plain else super().__call__)(scope, receive, send)
 
 
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
@@ -52,7 +67,13 @@ LARGEST_BODY = 1 << 20
 #: Files of labels and tables are larger.
 _LARGEST_FILE = 64 << 20
 
-_FILES = ("/api/labels", "/api/tables", "/new")
+#: Where files come, by method and path. They are read after their owner is known, all other bodies before.
+_FILES = re.compile(r"POST /(api/(labels|known|tables)|new)|PUT /api/tables/[^/]+/files")
+
+
+def _takes_file(scope: Scope) -> bool:
+    return _FILES.fullmatch(f"{scope['method']} {path_of(scope)}") is not None
+
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
@@ -101,7 +122,7 @@ class Guard:
             return
         length = headers.get("content-length", "0")
         size = 0
-        largest = _LARGEST_FILE if path_of(scope).startswith(_FILES) else LARGEST_BODY
+        largest = _LARGEST_FILE if _takes_file(scope) else LARGEST_BODY
         too_large = f"the body is larger than {largest} bytes"
 
         async def counted() -> Message:
@@ -142,8 +163,9 @@ RETRY_SECONDS = 2
 #: Requests at work: all but owners', owners'. Together fewer than the server's 40 threads: files need some.
 _AT_WORK, _OWNERS_AT_WORK = 28, 4
 
-#: Replies of more bytes wait for one of so many places until they are read.
+#: Replies of more bytes wait for one of so many places until they are read; bodies of more bytes, likewise.
 _LARGE, _LARGE_AT_ONCE = 1 << 18, 16
+_LARGE_BODY = 1 << 16
 
 _FREE = ("/static/", "/healthz")
 
@@ -155,6 +177,7 @@ _OWNERS = (
     "/api/reopened",
     "/api/labels",
     "/api/people/figures",
+    "/api/people/errors",
     "/api/proxies",
     "/api/model",
     "/api/certificate",
@@ -175,6 +198,7 @@ class _Lines:
     others: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_WORK))
     owners: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_OWNERS_AT_WORK))
     large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
+    bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
 
 
 class Limits:
@@ -192,8 +216,23 @@ class Limits:
         if scope["type"] != "http" or path_of(scope).startswith(_FREE):
             await self.app(scope, receive, send)
             return
-        owners = path_of(scope).startswith(_OWNERS)
         lines = self._lines.setdefault(asyncio.get_running_loop(), _Lines())
+        async with contextlib.AsyncExitStack() as held:
+            if not _takes_file(scope):
+                try:
+                    async with asyncio.timeout(self.work):
+                        receive = await _whole_body(receive, lines.bodies, held)
+                except TimeoutError:
+                    await _busy(scope, receive, send)
+                    return
+                except HTTPException as error:
+                    refusal = JSONResponse({"detail": error.detail}, error.status_code)
+                    await refusal(scope, receive, send)
+                    return
+            await self._in_line(lines, scope, receive, send)
+
+    async def _in_line(self, lines: _Lines, scope: Scope, receive: Receive, send: Send) -> None:
+        owners = path_of(scope).startswith(_OWNERS)
         line, seconds = (lines.owners, self.owners_work) if owners else (lines.others, self.work)
         try:
             async with asyncio.timeout(self.wait if not owners else seconds):
@@ -227,6 +266,27 @@ class Limits:
         self._left.discard(task)
         with contextlib.suppress(asyncio.CancelledError, Exception):  # nobody waits for its answer
             task.result()
+
+
+async def _whole_body(
+    receive: Receive, places: asyncio.Semaphore, held: contextlib.AsyncExitStack
+) -> Receive:
+    """Receive all of a body, and return what gives it again. A large one keeps a place: memory has bounds."""
+    messages, size = [await receive()], 0
+    while messages[-1]["type"] == "http.request":
+        before, size = size, size + len(messages[-1].get("body", b""))
+        if before <= _LARGE_BODY < size:
+            await held.enter_async_context(places)
+        if not messages[-1].get("more_body", False):
+            break
+        messages.append(await receive())
+    rest = iter(messages)
+
+    async def again() -> Message:
+        message = next(rest, None)
+        return await receive() if message is None else message
+
+    return again
 
 
 class _Body:
@@ -335,6 +395,11 @@ def _handle_errors(app: FastAPI) -> None:
 HEAD_SECONDS = 15.0
 
 
+#: Connections of a process, which may have 1,024 files open where nothing else is said: databases need some.
+#: Those that are there work on when others are refused.
+MOST_OPEN = 850
+
+
 #: Seconds for reading a reply that does not fit into the buffers at once; then the connection ends.
 READ_SECONDS = 120.0
 
@@ -346,8 +411,11 @@ class TimedProtocol(HttpToolsProtocol):
     _read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Begin to wait for a request; close a connection that would leave no file to open for the others."""
         super().connection_made(transport)
+        if len(self.connections) > MOST_OPEN:
+            transport.abort()
+            return
         self._await_head()
 
     def data_received(self, data: bytes) -> None:

@@ -267,12 +267,6 @@ def _gold(study: Study, me: Person, count: int, complete: bool) -> dict[int, tup
         return gold_ahead(study.state(_AGE), me.name, held, count)
 
 
-@router.get("/progress")
-def progress(request: Request, me: Me) -> LabelProgress:
-    """Return how many labels there are."""
-    return _progress(study_of(request), me.name)
-
-
 @router.post("/answers", status_code=201)
 def answer(request: Request, given: NewAnswer, me: Me) -> Saved:
     """Answer a row I hold, or skip it; saying the same again changes nothing.

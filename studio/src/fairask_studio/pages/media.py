@@ -7,6 +7,7 @@ the study's pool.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ _SECONDS, _AT_ONCE = 10.0, 6
 
 #: An image takes four bytes of a browser's memory per pixel.
 _MOST_PIXELS = 100_000_000
+
+#: Parts of a JPEG before its size; cameras write some dozens.
+_MOST_PARTS = 10_000
 
 #: How files begin; the media type of others needs a second look.
 _STARTS = {
@@ -78,17 +82,27 @@ def image_pixels(data: bytes) -> int:
     131072
     >>> image_pixels(b"\\x89PNG\\r\\n\\x1a\\n" + bytes(8) + (40_000).to_bytes(4) + (40_000).to_bytes(4))
     1600000000
+    >>> image_pixels(b"RIFF....WEBPVP8 " + bytes(10) + b"\\xff\\x3f\\xff\\x3f")
+    268402689
     """
     if data.startswith(b"\x89PNG"):
         return int.from_bytes(data[16:20]) * int.from_bytes(data[20:24])
     if data.startswith(b"GIF8"):
         return int.from_bytes(data[6:8], "little") * int.from_bytes(data[8:10], "little")
     if data.startswith(b"RIFF"):
-        if data[12:16] != b"VP8X":  # at most 16,383 pixels a side: one that large is not looked into
+        if data[12:16] == b"VP8 ":
+            wide, high = (int.from_bytes(data[at : at + 2], "little") & 0x3FFF for at in (26, 28))
+            return wide * high
+        if data[12:16] == b"VP8L":
+            sides = int.from_bytes(data[21:25], "little")
+            return (1 + (sides & 0x3FFF)) * (1 + (sides >> 14 & 0x3FFF))
+        if data[12:16] != b"VP8X":
             return 0
         return (1 + int.from_bytes(data[24:27], "little")) * (1 + int.from_bytes(data[27:30], "little"))
     at = 2
-    while data.startswith(b"\xff\xd8") and at + 9 <= len(data) and data[at] == 0xFF:
+    for _ in range(_MOST_PARTS):
+        if not data.startswith(b"\xff\xd8") or at + 9 > len(data) or data[at] != 0xFF:
+            break
         if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
             return int.from_bytes(data[at + 5 : at + 7]) * int.from_bytes(data[at + 7 : at + 9])
         at += 2 + max(int.from_bytes(data[at + 2 : at + 4]), 2)
@@ -138,10 +152,12 @@ class Media:
 
     def _open(self, name: str) -> bytes:
         for folder in self.folders:
-            path = (folder / name).resolve()
-            if path.is_relative_to(folder.resolve()) and path.is_file():
-                with path.open("rb") as file:
-                    return file.read(LARGEST + 1)
+            # What no file can be called, links in a circle, or a file that must not be read.
+            with contextlib.suppress(OSError, ValueError, RuntimeError):
+                path = (folder / name).resolve()
+                if path.is_relative_to(folder.resolve()) and path.is_file():
+                    with path.open("rb") as file:
+                        return file.read(LARGEST + 1)
         raise HTTPException(404, f"no file {name!r} beside the pool or in a folder given by --media")
 
     def _fetch(self, address: str) -> bytes:

@@ -11,7 +11,7 @@ from fairask.oracle import LinearForestClassifier
 from fairask.report.words import MEMBER_NAMES
 from fairask.rules import ConstantRule, FittedProbability, LinearProbability, LinearRule, PlugInRule, Rule
 from fairask_studio import Study
-from fairask_studio.columns import learned_columns
+from fairask_studio.columns import ColumnInfo, learned_columns
 from fairask_studio.estimates import errors_by_group
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
@@ -36,12 +36,12 @@ def model(request: Request, me: Me) -> Document:
 @router.post("/model", status_code=201)
 def fit(request: Request, me: Me) -> Document:
     """Fit another model on all labels; a certified model is no longer kept."""
-    return desk_of(request).do(fit_again, me.name)
+    return {"fitted": desk_of(request).do(refit, me.name)}
 
 
-def fit_again(study: Study, who: str) -> Document:
+def refit(study: Study, who: str) -> Document | None:
     """Fit on all labels, and give up a certified model that was kept."""
-    return {"fitted": study.refit(asked_by=who)}
+    return study.refit(asked_by=who)
 
 
 def model_members(study: Study) -> Document:
@@ -60,15 +60,22 @@ def model_members(study: Study) -> Document:
     return {"history": history, "members": members, "features": names, "model": {**model, "certified": kept}}
 
 
+def _features(study: Study) -> list[tuple[ColumnInfo, str]]:
+    """Return the column of each of the encoder's features, and what the feature says of it."""
+    columns = {column.name: column for column in study.config.columns}
+    encoder = study.encoder
+    found = []
+    for name in encoder.feature_names_out:
+        # The longest column that the feature begins with: names may hold "=" themselves, and begin alike.
+        column = columns[max((c for c in encoder.columns if name.startswith(c)), key=len)]
+        found.append((column, name.removeprefix(column.name)))
+    return found
+
+
 def _feature_names(study: Study) -> list[str]:
     """Return names of the encoder's features, in the words of the study."""
-    columns = {column.name: column for column in study.config.columns}
     pretty = []
-    encoder = study.encoder
-    for name in encoder.feature_names_out:
-        # The longest column that the feature begins with: names may hold "=" themselves.
-        column = columns[max((c for c in encoder.columns if name.startswith(c)), key=len)]
-        mark = name.removeprefix(column.name)
+    for column, mark in _features(study):
         level = "missing" if mark == " is missing" else mark.removeprefix("=")
         title = column.title or column.name
         pretty.append(f"{title}: {column.values.get(level, level)}" if level else title)
@@ -101,11 +108,11 @@ def model_details(study: Study) -> Document | None:
     if key not in _MADE:
         _MADE.clear()
         _MADE[key] = _details(study, study.learner(at=model["seen"]))
-    found = dict(_MADE[key])
-    found["near"] = [
-        {**group, "rows": [_shown(study, row) for row in group["rows"]]} for group in found["near"]
+    near = [
+        {**group, "rows": [card(study, row).model_dump() for row in group["rows"]]}
+        for group in _MADE[key]["near"]
     ]
-    return found
+    return {**_MADE[key], "near": near}
 
 
 def _details(study: Study, learner: FairActiveLearner) -> Document:
@@ -171,8 +178,11 @@ def importance(
     X, codes = learner.pool.take(some), learner.pool.groups_of(some)
     X = X if isinstance(X, np.ndarray) else X.toarray()
     before = _probability(rules, weights, X, codes)
+    positions: dict[str, list[int]] = {}
+    for i, (info, _) in enumerate(_features(study)):
+        positions.setdefault(info.title or info.name, []).append(i)
     found = []
-    for column, features in _features(study).items():
+    for column, features in positions.items():
         changed = 0.0
         for _ in range(_TIMES):
             shuffled = X.copy()
@@ -181,18 +191,6 @@ def importance(
             changed += float(np.abs(after - before).mean()) / _TIMES
         found.append({"column": column, "changes": changed})
     return sorted(found, key=lambda entry: -float(entry["changes"]))
-
-
-def _features(study: Study) -> dict[str, list[int]]:
-    """Return the positions of each column's features, by the column's title."""
-    encoder = study.encoder
-    titles = {column.name: column.title or column.name for column in study.config.columns}
-    found: dict[str, list[int]] = {}
-    for i, name in enumerate(encoder.feature_names_out):
-        # The longest column that the feature begins with: names may begin alike.
-        column = max((c for c in encoder.columns if name.startswith(c)), key=len)
-        found.setdefault(titles[column], []).append(i)
-    return found
 
 
 def _near(learner: FairActiveLearner, confidence: Float, groups: list[str]) -> list[Document]:
@@ -206,7 +204,3 @@ def _near(learner: FairActiveLearner, confidence: Float, groups: list[str]) -> l
         near = rows[np.argsort(away, kind="stable")[:_NEAR]]
         found.append({"group": group, "rows": near.tolist()})
     return found
-
-
-def _shown(study: Study, row: int) -> Document:
-    return card(study, row).model_dump()

@@ -102,6 +102,12 @@ class ColumnUse(Strict):
     )
 
 
+#: Fewer labelled rows say too little.
+FEWEST = 80
+
+_TRIALS, _SECONDS = 3, 600.0
+
+
 class KnownLabels(Strict):
     """Which column of a table holds labels, and what the study would be like."""
 
@@ -111,6 +117,32 @@ class KnownLabels(Strict):
     drop: list[str] = Field(default_factory=list)
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """Return the rows that have a label; StudyError in words if they are too few or of one kind."""
+        for name in (self.label, *protected_columns(self.protected, table.column_names), *self.drop):
+            if name not in table.column_names:
+                raise StudyError(f"no column {name!r}")
+        values = pc.cast(table.column(self.label), pa.string())
+        known = pc.and_(pc.is_valid(values), pc.not_equal(values, ""))
+        rows = table.filter(pc.fill_null(known, False))
+        if rows.num_rows < FEWEST:
+            raise StudyError(f"{rows.num_rows} labelled rows say too little: {FEWEST} are needed")
+        if self.positive not in pc.unique(values).to_pylist():
+            raise StudyError(f"no row of {self.label!r} is {self.positive!r}")
+        return rows
+
+    def command(self, file: Path, rows: int) -> list[str]:
+        """Return the command that answers it."""
+        budget = max(10, min(self.budget, pool_size(rows) // 2))
+        given = [
+            *("--label", self.label, "--positive", self.positive),
+            *(word for name in self.protected for word in ("--protected", name)),
+            *(word for name in self.drop for word in ("--drop", name)),
+            *("--tolerance", str(self.tolerance), "--budget", str(budget), "--trials", str(_TRIALS)),
+            *("--strategy", "fare", "--jobs", "1", "--json"),
+        ]
+        return [sys.executable, "-m", "fairask", "simulate", str(file), *given]
 
 
 #: Rows of a table that are shown before a study is made of it, and different values that are named.
@@ -245,50 +277,7 @@ class Uploads:
         return found
 
 
-#: Fewer labelled rows say too little.
-FEWEST = 80
-
-_TRIALS, _SECONDS = 3, 600.0
-
 _POLITELY = ("nice", "-n", "10") if shutil.which("nice") else ()
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """The question: which column holds labels, and what the study would be like."""
-
-    label: str
-    positive: str
-    protected: tuple[str, ...]
-    drop: tuple[str, ...]
-    tolerance: float
-    budget: int
-
-    def labelled(self, table: pa.Table) -> pa.Table:
-        """Return the rows that have a label; StudyError in words if they are too few or of one kind."""
-        for name in (self.label, *protected_columns(self.protected, table.column_names), *self.drop):
-            if name not in table.column_names:
-                raise StudyError(f"no column {name!r}")
-        values = pc.cast(table.column(self.label), pa.string())
-        known = pc.and_(pc.is_valid(values), pc.not_equal(values, ""))
-        rows = table.filter(pc.fill_null(known, False))
-        if rows.num_rows < FEWEST:
-            raise StudyError(f"{rows.num_rows} labelled rows say too little: {FEWEST} are needed")
-        if self.positive not in pc.unique(values).to_pylist():
-            raise StudyError(f"no row of {self.label!r} is {self.positive!r}")
-        return rows
-
-    def command(self, file: Path, rows: int) -> list[str]:
-        """Return the command that answers it."""
-        budget = max(10, min(self.budget, pool_size(rows) // 2))
-        given = [
-            *("--label", self.label, "--positive", self.positive),
-            *(word for name in self.protected for word in ("--protected", name)),
-            *(word for name in self.drop for word in ("--drop", name)),
-            *("--tolerance", str(self.tolerance), "--budget", str(budget), "--trials", str(_TRIALS)),
-            *("--strategy", "fare", "--jobs", "1", "--json"),
-        ]
-        return [sys.executable, "-m", "fairask", "simulate", str(file), *given]
 
 
 class Forecasts:
@@ -300,7 +289,7 @@ class Forecasts:
         self._thread: threading.Thread | None = None
         self._number, self._said = 0, Document()
 
-    def start(self, table: pa.Table, wanted: Forecast) -> None:
+    def start(self, table: pa.Table, wanted: KnownLabels) -> None:
         """Begin; the forecast before, if it still runs, is ended."""
         rows = wanted.labelled(table)
         self.stop()
@@ -328,7 +317,7 @@ class Forecasts:
             if self._process is not None:
                 self._process.kill()
 
-    def _run(self, number: int, rows: pa.Table, wanted: Forecast) -> None:
+    def _run(self, number: int, rows: pa.Table, wanted: KnownLabels) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "table.parquet"
             pq.write_table(rows, file)
@@ -428,16 +417,8 @@ def sent_file(
 @api.post("/tables/{table}/forecast", status_code=201)
 def begin_forecast(request: Request, table: str, wanted: KnownLabels, me: Me) -> Document:
     """Begin to find out, in the background, what to expect of a study where some labels are known."""
-    question = Forecast(
-        wanted.label,
-        wanted.positive,
-        tuple(wanted.protected),
-        tuple(wanted.drop),
-        wanted.tolerance,
-        wanted.budget,
-    )
     forecasts = _forecasts(request)
-    forecasts.start(_uploads(request).get(table).table, question)
+    forecasts.start(_uploads(request).get(table).table, wanted)
     return forecasts.said()
 
 
@@ -471,21 +452,10 @@ def _make(request: Request, new: NewStudy, who: str) -> None:
         Study.create(
             target,
             found.table,
-            protected=new.protected,
-            who=who,
+            **new.model_dump(exclude={"table", "name", "displays", "drop", "budget"}),
             hide=new.drop,
-            keep=new.keep,
-            missing_groups=new.missing_groups,
-            question=new.question,
-            classes=tuple(new.classes),
-            metric=new.metric,
-            tolerance=new.tolerance,
             budget=min(new.budget, found.table.num_rows, SAMPLE),
-            batch_size=new.batch_size,
-            overlap=new.overlap,
-            show_protected=new.show_protected,
-            guidelines=new.guidelines,
-            skip_reasons=tuple(new.skip_reasons),
+            who=who,
         ) as study,
     ):
         found.files.copy_to(target, found.named_files())

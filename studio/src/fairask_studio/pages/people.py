@@ -14,7 +14,7 @@ from pydantic import Field
 
 from fairask_studio import Study
 from fairask_studio.events import SKIP, Document, end_of_day, now
-from fairask_studio.gold import gold_figures
+from fairask_studio.gold import crew_label_errors, gold_figures
 from fairask_studio.pages.access import Me, access_of
 from fairask_studio.pages.api import Strict, Text, study_of
 from fairask_studio.pages.desk import desk_of
@@ -75,18 +75,6 @@ def add_person(request: Request, new: NewPerson, me: Me) -> dict[str, str]:
     token = study.people.add(new.name, new.role)
     access_of(request).log.note(me.name, "added", new.name, request)
     return {"name": new.name, "role": new.role, "token": token}
-
-
-@router.post("/people/{name}/token", status_code=201)
-def renew_token(request: Request, name: str, me: Me) -> dict[str, str]:
-    """Give a person a new token, which is in this response only; the old one and its sessions end."""
-    people = study_of(request).people
-    known = next((person for person in people.all() if person.name == name), None)
-    if known is None:
-        raise HTTPException(404, f"nobody is named {name!r}")
-    token = people.add(name, known.role, renew=True)
-    access_of(request).log.note(me.name, "gave a token to", name, request)
-    return {"name": name, "role": known.role, "token": token}
 
 
 @router.put("/people/{name}")
@@ -239,6 +227,35 @@ def _figures(
 def figures(request: Request, me: Me) -> list[Document]:
     """Return pace, agreement and share of positives per group of each person."""
     return desk_of(request).ask(people_figures)
+
+
+def people_errors(study: Study) -> Document:
+    """Return each person's errors, who should be looked at, and what audits take for wrong labels."""
+    crew = study.crew()
+    if crew is None or not crew.shared:
+        return {"shared": 0, "errors": [], "suspects": [], "labels": None}
+    with study.lock:
+        labels = crew_label_errors(study.state(), crew)
+    return {
+        "shared": crew.shared,
+        "errors": [asdict(error) for error in crew.errors()],
+        "suspects": [
+            {
+                "kind": s.kind,
+                "people": list(s.people),
+                "words": s.words,
+                "rows": [int(str(r)) for r in s.rows],
+            }
+            for s in crew.suspects()
+        ],
+        "labels": None if labels is None else {name: asdict(error) for name, error in labels.items()},
+    }
+
+
+@router.get("/people/errors")
+def errors(request: Request, me: Me) -> Document:
+    """Return how often each person errs, by group and right answer, and who should be looked at."""
+    return desk_of(request).ask(people_errors)
 
 
 @router.post("/qr", response_class=Response, responses={200: {"content": {"image/svg+xml": {}}}})

@@ -328,14 +328,14 @@ def _happened(study: Study, row: int, event: Event) -> Document:
 def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool, unchecked: bool) -> Document:
     """Read labels of a file, with the checks of ``fairask tell``; all of them or none."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
+        path = Path(folder) / name[-60:]  # no file system takes more than 255 bytes
         path.write_bytes(data)
         told = read_labels(path)
     if not told.rows:
         raise StudyError(f"{name} holds no label", "Fill in the column 'label'")
     if not unchecked:
         check_told(name, told, study)
-    labels, forgiven = match_labels(told.labels, study.config.classes, told.rows)
+    labels, forgiven = match_labels(told.labels, study.config.classes, told.rows, name)
     receipt = study.tell(told.rows, labels, who, notes=told.notes, correct=correct)
     return {
         "new": receipt.new,

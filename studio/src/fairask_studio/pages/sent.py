@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 
+from fairask.documents import most_unpacked, reading
 from fairask.tables import TableFormat
 from fairask.tables.formats import read_noted
 from fairask_studio import StudyError
@@ -29,6 +30,9 @@ _AUDIO = (".wav", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".flac")
 
 #: Files and bytes of one table, unpacked.
 _MOST, _BYTES = 100_000, 4 << 30
+
+#: Characters of a name that are kept: most file systems take 255 bytes.
+_LONGEST = 60
 
 
 class SentFiles:
@@ -74,13 +78,17 @@ class SentFiles:
         """Take a table, or a zip with everything."""
         if name.lower().endswith(".zip") and self._unpack(data):
             return
-        self._table = self._place / f"table-{Path(name).name}"
+        self._table = self._place / f"table-{Path(name).name[-_LONGEST:]}"
         self._table.write_bytes(data)
 
     def add(self, name: str, data: bytes) -> None:
         """Add an image, a recording, or an .npy file with a row for each row of the table."""
         path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or not path.parts:
+        if (
+            path.is_absolute()
+            or ".." in path.parts
+            or not 0 < max(map(len, _bytes_of(path)), default=0) < 256
+        ):
             raise StudyError(f"{name[:80]!r} cannot be the name of a file", "Use names without '..'")
         self._bytes += len(data)
         if self._bytes > _BYTES or len(self._media) >= _MOST:
@@ -88,17 +96,14 @@ class SentFiles:
                 f"more than {_MOST:,} files, or {_BYTES >> 30} GB",
                 "Put them into a folder, and start the studio with --media FOLDER",
             )
-        number = self._place / f"{len(self._media)}{path.suffix.lower()}"
         if path.suffix.lower() == ".npy":
-            self._vectors = self._place / path.name
+            self._vectors = self._place / path.name[-_LONGEST:]
             self._vectors.write_bytes(data)
             return
         kind = "audio" if path.suffix.lower() in _AUDIO else "image"
         if len(data) > LARGEST or not (media_kind(data) or "").startswith(kind):
-            raise StudyError(
-                f"{name[:80]!r} is no {KINDS_OF[kind]} of at most {LARGEST >> 20} MB",
-                "Leave it out or export it again",
-            )
+            raise _no_medium(name)
+        number = self._place / f"{len(self._media)}{path.suffix.lower()[:_LONGEST]}"
         number.write_bytes(data)
         self._media[str(path)] = number
         self._short.setdefault(path.name, []).append(number)
@@ -124,40 +129,42 @@ class SentFiles:
             )
         folder = (Path(target) / "media").resolve()
         for cell in dict.fromkeys(cells):
-            found, path = self.find(cell), (folder / cell).resolve()
-            if found is not None and path.is_relative_to(folder):
+            found = self.find(cell)
+            if found is not None and (path := (folder / cell).resolve()).is_relative_to(folder):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found, path)
 
     def _unpack(self, data: bytes) -> bool:
         """Take what is in a zip; False for one that holds nothing but a table."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as packed:
-                inside = [
-                    entry
-                    for entry in packed.infolist()
-                    if not entry.is_dir() and not PurePosixPath(entry.filename).name.startswith(".")
-                    and "__MACOSX" not in entry.filename
-                ]  # fmt: skip
-                tables = [entry for entry in inside if entry.filename.lower().endswith(_TABLES)]
-                others = [
-                    entry for entry in inside if entry.filename.lower().endswith((*_IMAGES, *_AUDIO, ".npy"))
-                ]
-                if not others:
-                    return False
-                if len(tables) > 1:
-                    named = ", ".join(entry.filename for entry in tables[:5])
-                    raise StudyError(f"the zip holds {len(tables)} tables: {named}", "Leave one in it")
-                if sum(entry.file_size for entry in inside) > _BYTES:
-                    raise StudyError(f"the zip unpacks to more than {_BYTES >> 30} GB", "Choose the folder")
-                for entry in others:
-                    self.add(entry.filename, _unpacked(packed, entry))
-                for entry in tables:
-                    self.take(PurePosixPath(entry.filename).name, _unpacked(packed, entry))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-            raise StudyError(
-                f"the zip cannot be read: {error}", "Make it again, without a password"
-            ) from error
+        # Each kind of damage has an error of its own; most of them are not zipfile's.
+        with (
+            reading("the zip", "Make it again, without a password", StudyError),
+            zipfile.ZipFile(io.BytesIO(data)) as packed,
+        ):
+            inside = [
+                entry
+                for entry in packed.infolist()
+                if not entry.is_dir() and not PurePosixPath(entry.filename).name.startswith(".")
+                and "__MACOSX" not in entry.filename
+            ]  # fmt: skip
+            tables = [entry for entry in inside if entry.filename.lower().endswith(_TABLES)]
+            others = [
+                entry for entry in inside if entry.filename.lower().endswith((*_IMAGES, *_AUDIO, ".npy"))
+            ]
+            if not others:
+                return False
+            if len(tables) > 1:
+                named = ", ".join(entry.filename for entry in tables[:5])
+                raise StudyError(f"the zip holds {len(tables)} tables: {named}", "Leave one in it")
+            most = most_unpacked(len(data), _BYTES)
+            if sum(entry.file_size for entry in inside) > most:
+                raise StudyError(f"the zip unpacks to more than {most:,.0f} bytes", "Choose the folder")
+            for entry in others:
+                if entry.file_size > LARGEST and entry.filename.lower().endswith((*_IMAGES, *_AUDIO)):
+                    raise _no_medium(entry.filename)
+                self.add(entry.filename, _unpacked(packed, entry))
+            for entry in tables:
+                self.take(PurePosixPath(entry.filename).name, _unpacked(packed, entry))
         return True
 
     def _listed(self) -> str:
@@ -176,6 +183,18 @@ class SentFiles:
         else:
             table.writerows([[head], *([name] for name in names)])
         return lines.getvalue()
+
+
+def _bytes_of(path: PurePosixPath) -> list[bytes]:
+    return [part.encode("utf-8", "replace") for part in path.parts]
+
+
+def _no_medium(name: str) -> StudyError:
+    kind = "audio" if name.lower().endswith(_AUDIO) else "image"
+    return StudyError(
+        f"{name[:80]!r} is no {KINDS_OF[kind]} of at most {LARGEST >> 20} MB",
+        "Leave it out or export it again",
+    )
 
 
 def _unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:

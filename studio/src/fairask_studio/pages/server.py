@@ -31,8 +31,8 @@ from fairask_studio.pages.home import create_home
 from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store import People, is_url
 
-#: Connections per process, and seconds for requests under way when the studio stops.
-_CONNECTIONS, _GRACE = 1000, 8
+#: Seconds for requests under way when the studio stops.
+_GRACE = 8
 
 #: Seconds a new process may need for its imports, before it is taken for dead and replaced.
 _IMPORTS = 120
@@ -232,7 +232,6 @@ def _run(app: FastAPI | str, host: str, port: int, proxy: Proxy, processes: int 
         access_log=False,
         server_header=False,
         http=TimedProtocol,
-        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE,
         forwarded_allow_ips=proxy.trusted or None,
         root_path=proxy.root_path,

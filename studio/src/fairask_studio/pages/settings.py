@@ -110,7 +110,7 @@ async def bring_in(
 
 def _import(study: Study, name: str, data: bytes, who: str, unchecked: bool) -> Document:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
+        path = Path(folder) / name[-60:]  # no file system takes more than 255 bytes
         path.write_bytes(data)
         rows = read_known(study, path, unchecked=unchecked)
     return {"marked": len(rows), "known": study.mark_known(rows, who)}
@@ -141,18 +141,7 @@ def settings(request: Request, words: Settings, me: Me) -> Document:
     """Change the question, the column dictionary or the limits on each person."""
     study = study_of(request)
     columns = {name: word.model_dump(exclude_unset=True) for name, word in words.columns.items()}
-    study.change(
-        question=words.question,
-        columns=columns or None,
-        guidelines=words.guidelines,
-        skip_reasons=words.skip_reasons,
-        most_skips=words.most_skips,
-        most_per_minute=words.most_per_minute,
-        gold_every=words.gold_every,
-        gold_least=words.gold_least,
-        budget=words.budget,
-        who=me.name,
-    )
+    study.change(**words.model_dump(exclude={"columns"}), columns=columns or None, who=me.name)
     return {"question": study.config.question}
 
 

@@ -120,7 +120,6 @@ def _page(request: Request, refused: str = "", status: int = 200, became: str = 
     context: Document = {
         "title": "Sign in",
         "view": "signin",
-        "script": "signin.js",
         "open": access_of(request).open,
         "refused": refused,
         "became": became,

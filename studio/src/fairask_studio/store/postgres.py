@@ -83,14 +83,16 @@ def connect_postgres(target: str) -> Engine:
         )
         engine.connect().close()
     except ArgumentError as error:
-        shown = re.sub(r"//[^@/]*@", "//***@", target)  # it may hold a password
+        shown = re.sub(r"//[^@/]*@|[?].*", "//***@", target)  # it may hold a password
         raise StudyError(f"{shown!r} is not a database URL: postgresql://user@host/name") from error
     except (ImportError, NoSuchModuleError) as error:
         raise StudyError(
             "a PostgreSQL study needs psycopg: pip install 'fairask-studio[postgres]'"
         ) from error
     except OperationalError as error:
-        raise UnreachableError(f"cannot reach {url.render_as_string()}: {error.orig}") from error
+        raise UnreachableError(
+            f"cannot reach {url.set(query={}).render_as_string()}: {error.orig}"
+        ) from error
     return engine
 
 

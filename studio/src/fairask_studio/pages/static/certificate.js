@@ -16,7 +16,7 @@ const named = (model) => `model ${model.round + 1}, trained on ${number(model.la
 
 function axis(c, tone) {
   const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.tolerance, c.estimate ?? 0));
-  const row = { name: "Gap: estimate, bound", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
+  const row = { name: "Gap", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
     said: `estimate ${c.estimate === null ? "unknown" : points(c.estimate)} points, at most ${points(c.upper)} points` };
   return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
@@ -51,11 +51,14 @@ const about = el("p", { class: "hint" }, "Labels that trained a model cannot cer
 const start = el("section", { class: "panel", id: "start" });
 const submit = form.querySelector("button");
 // After a verdict on the model another audit is no next step: it is folded, and its button is not the main one.
-function offer(judged) {
-  if (start.dataset.judged === String(judged)) return;
-  start.dataset.judged = judged;
-  submit.className = judged ? "" : "primary";
-  fill(start, ...(judged ? [el("details", { "data-key": "again" }, el("summary", {}, "Audit this model again"), about, form, why, buys)] : [el("h2", {}, "Start an audit"), about, form, why, buys]));
+// Nor is an audit of a model that nobody should use: it says why.
+function offer(judged, { case: kind, verdict: stands, reason }) {
+  const against = !judged && /^(useless|plain|above)/.test(kind) ? `${stands}. ${reason}` : "";
+  if (start.dataset.said === `${judged} ${against}`) return;
+  start.dataset.said = `${judged} ${against}`;
+  submit.className = judged || against ? "" : "primary";
+  const parts = [about, against ? el("p", { class: "warn", dir: "auto" }, against) : "", form, why, buys];
+  fill(start, ...(judged ? [el("details", { "data-key": "again" }, el("summary", {}, "Audit this model again"), parts)] : [el("h2", {}, "Start an audit"), ...parts]));
 }
 let touched = false;
 let planned = null;
@@ -71,8 +74,8 @@ async function plan(state) {
   const found = await get("/audit");
   if (!touched && found.suggested) size.value = found.suggested;
   why.textContent = found.suggested ? `${number(found.suggested)} to begin with${found.why ? `: ${found.why}` : ""}.` : "";
-  fill(buys, found.budgets.length ? el("details", { "data-key": "buys" }, el("summary", {}, "What an audit of each size would find, simulated"), table([{ number: "Labels" }, { number: "certifies equal groups" }, { number: "certifies half the allowed gap" }, { number: "refutes one and a half times it" }],
-    found.budgets.map((b) => [b.labels, { number: percent(b.certifies_alike, 0) }, { number: percent(b.certifies_half, 0) }, { number: percent(b.refutes, 0) }]), "Sizes of audits")) : "");
+  fill(buys, found.budgets.length ? el("details", { "data-key": "buys" }, el("summary", {}, "What an audit of each size would find, simulated"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Sizes of audits" }, table([{ number: "Labels" }, { number: "certifies equal groups" }, { number: "certifies half the allowed gap" }, { number: "refutes one and a half times it" }],
+    found.budgets.map((b) => [b.labels, { number: percent(b.certifies_alike, 0) }, { number: percent(b.certifies_half, 0) }, { number: percent(b.refutes, 0) }]), "Sizes of audits"))) : "");
 }
 
 let shown = "";
@@ -87,7 +90,7 @@ async function load() {
   if (!state.model) parts.push(panel("Audit", el("p", { class: "hint" }, "First a model must be fitted: label the first batch.")));
   else {
     if (latest?.model?.digest !== state.model.digest) parts.push(el("p", { class: "hint which" }, `The study's model now: ${named(state.model)}, digest ${state.model.digest.slice(0, 12)}…`));
-    if (state.audit) parts.push(underWay(state)); else if (state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided"); parts.push(start); }
+    if (state.audit) parts.push(underWay(state)); else if (state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided", state.advice); parts.push(start); }
   }
   if (past.length) parts.push(panel(`Earlier certificates (${past.length})`, el("div", { class: "past" }, past.map((c) => verdict(c, state.model, false)))));
   fill($("certificate"), ...parts);

@@ -58,7 +58,7 @@ export function curves(node, history, tolerance, budget, audited = null, high = 
   const ceiling = Math.min(1, Math.max(2.2 * tolerance, audited?.high ?? 0, ...gap.filter((p) => p.value !== null).map((p) => p.high)) * 1.05);
   const floor = Math.max(0, Math.min(0.5, ...accuracy.filter((p) => p.value !== null).map((p) => p.low)) - 0.05);
   const second = top + high + apart, height = second + high + 40;
-  const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Accuracy and gap between groups by labels, ${seen.length} models; the numbers are in the table below` },
+  const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Right answers and gap between groups by labels, ${seen.length} models; the numbers are in the table below` },
     panel({ top, height: high, width, left, x, range: [floor, 1], name: "Right answers", tone: "blue", series: accuracy, write: percent }),
     panel({ top: second, height: high, width, left, x, range: [0, ceiling], name: "Gap between groups, in points", tone: "orange", series: gap, write: points, limit: tolerance, words: `you allow ${points(tolerance)}`, audited: audited && { ...audited, x: audited.labels } }),
     ticks(0, most, width < 500 ? 3 : 6).map((t) => svg("text", { class: "axis", x: x(t), y: height - 18, "text-anchor": t ? (t > 0.97 * most ? "end" : "middle") : "start" }, t.toLocaleString("en"))),

@@ -55,7 +55,8 @@ export function ago(at) {
 }
 
 export function table(heads, rows, caption) {
-  const cell = (tag) => (value) => el(tag, { class: typeof value === "number" || value?.number ? "number" : null, dir: "auto", scope: tag === "th" ? "col" : null }, value?.number ?? (typeof value === "number" ? number(value) : value));
+  // On a phone each row is a card: a cell knows what heads its column.
+  const cell = (tag) => (value, i) => el(tag, { class: typeof value === "number" || value?.number ? "number" : null, dir: "auto", ...(tag === "th" ? { scope: "col" } : { "data-title": heads[i].number ?? heads[i] }) }, value?.number ?? (typeof value === "number" ? number(value) : value));
   return el("table", {}, caption ? el("caption", { class: "unseen" }, caption) : null,
     el("thead", {}, el("tr", {}, heads.map(cell("th")))), el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell("td"))))));
 }

@@ -136,7 +136,7 @@ function toCard() {
 
 function stripItem(given, i) {
   return el("li", {}, el("button", { type: "button", onclick: () => lookAgain(i), "aria-keyshortcuts": LOOK_AGAIN[i].toUpperCase(), "aria-label": `Row ${given.row}, ${given.label ?? "skipped"}: look again` },
-    el("span", { class: "row" }, `Row ${given.row}`), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", { "aria-hidden": "true" }, LOOK_AGAIN[i].toUpperCase())));
+    el("span", { class: "row" }, given.row), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", { "aria-hidden": "true" }, LOOK_AGAIN[i].toUpperCase())));
 }
 
 function showProgress(progress) {
@@ -359,9 +359,10 @@ function fitNote(row) {
   showNote($("note-text").value !== "");
 }
 
-// A click counts for the row that was shown when the button went down, and once.
+// A click counts for the row that was shown when the button went down, and once. A finger that taps one answer
+// after another is no double click, whatever the browser counts.
 const clicked = (label) => (event) => {
-  if (event.detail > 1 || (event.detail && pressed !== current()?.row)) return;
+  if ((event.detail > 1 && event.pointerType !== "touch") || (event.detail && pressed !== current()?.row)) return;
   if (label === null && $("skip-box")) askReason();
   else answer(label);
 };

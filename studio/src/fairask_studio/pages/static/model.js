@@ -1,7 +1,6 @@
 // The study's model: which it is, how it treats groups, what it looks at, and where it is unsure.
 import { get, post, root } from "./api.js";
 import { follow } from "./live.js";
-import { cardBody } from "./card.js";
 import { onAxis, responsive } from "./charts.js";
 import { $, ago, alertUser, confirmed, el, fill, number, percent, points, table } from "./dom.js";
 import { term } from "./terms.js";
@@ -58,7 +57,15 @@ function weights(list) {
 }
 
 const near = (list) => (list.length ? panel("Rows it is least sure of", el("p", { class: "hint" }, "Rows of the pool nearest to the threshold, by group. Their answer would change first."),
-  list.map((group) => el("details", {}, el("summary", { dir: "auto" }, `${group.group}: rows ${group.rows.map((row) => number(row.row)).join(", ")}`), el("div", { class: "near" }, group.rows.map((card) => el("article", { class: "small-card", "aria-label": `Row ${card.row}` }, el("h3", {}, `Row ${number(card.row)}`), cardBody(card))))))) : null);
+  list.map((group) => {
+    const box = el("div", { class: "near" });
+    const show = async () => { // a card is fetched when somebody looks at one
+      if (box.children.length) return;
+      const { cardBody } = await import("./card.js");
+      fill(box, ...group.rows.map((card) => el("article", { class: "small-card", "aria-label": `Row ${card.row}` }, el("h3", {}, `Row ${number(card.row)}`), cardBody(card))));
+    };
+    return el("details", { ontoggle: show }, el("summary", { dir: "auto" }, `${group.group}: rows ${group.rows.map((row) => number(row.row)).join(", ")}`), box);
+  })) : null);
 
 async function again() {
   if (!(await confirmed("Fit another model?", "The certificate stays, but it is not about the new model.", "Fit another model"))) return;
@@ -71,9 +78,9 @@ async function load() {
   const entry = model.model;
   const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified ? "" : "No classifier within the allowed gap was found on these labels.";
   const audited = status.gap?.by === "audit";
-  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
-  const { verdict, proof, reason, tone } = status.standing;
-  const which = el("section", { class: `panel lead verdict ${tone}` }, el("div", { class: "headline" }, el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason)),
+  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, ago(e.at)]);
+  const { verdict, proof, reason, tone } = status.advice;
+  const which = el("section", { class: `panel lead verdict ${tone}` }, el("div", { class: "headline" }, el("p", { class: "advice" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason)),
     note && note !== reason ? el("p", { class: "warn" }, note) : "", status.unseen ? el("p", { class: "warn" }, status.unseen) : "",
     el("p", {}, `Model ${entry.round + 1}, trained on ${number(entry.labels)} labels. `, entry.certified ? "It stays the study's model until you ask for another fit." : "It is the last model fitted."),
     el("p", { class: "buttons" }, el("a", { class: tone === "good" ? "button primary" : "button", id: "download", href: `${root}/api/export/model.skops`, download: true }, "Download the model"), el("a", { class: "button", href: `${root}/api/export/model-card.html`, download: true }, "Model card, one page"), entry.certified ? el("button", { type: "button", class: "quiet", onclick: again }, "Fit another model") : null),
@@ -81,7 +88,7 @@ async function load() {
   const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
   const from = audited ? "On the labels of the audit, which trained nothing." : entry.estimate ? ["On rows it was not trained on, corrected for how rows were drawn, with 95 % ", term("interval", "intervals"), "."] : "On the labels it was fitted to; estimates begin at 30 labels.";
   fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, from), ...rates(entry)), more,
-    panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, { number: "Fitted within" }, "When"], history, "History of models"))));
+    panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, "When"], history, "History of models"))));
   const { found } = await get("/model/details");
   const linear = model.members.find((member) => member.weights.length)?.weights ?? [];
   fill(more, ...[learns(found), members(found), errors(found.errors), looks(found.importance, linear), near(found.near)].filter(Boolean));

@@ -33,9 +33,9 @@ function tiles(status, story) {
 }
 
 function lead(status, story) {
-  const { verdict, proof, reason, tone } = status.standing;
+  const { verdict, proof, reason, tone } = status.advice;
   $("lead").className = `lead panel verdict ${status.labels ? tone : ""}`;
-  fill($("headline"), el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason));
+  fill($("headline"), el("p", { class: "advice" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason));
   const { words, page, why } = story.next;
   const offered = owns || /^(label|rows)/.test(page); // other pages are the owners'
   fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}`, download: page.startsWith("api/") }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
@@ -106,7 +106,7 @@ function beside(status) {
   $("beside-panel").hidden = !found;
   if (!found) return;
   const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : points(gap) }];
-  fill($("beside"), status.standing.reason === found.points ? "" : el("p", { dir: "auto" }, found.points), found.columns ? el("p", { class: "warn", dir: "auto" }, found.columns) : "", table([`Model ${fitted.round + 1}, out of sample`, { number: "Right answers" }, { number: "Gap, in points" }],
+  fill($("beside"), status.advice.reason === found.points ? "" : el("p", { dir: "auto" }, found.points), found.columns ? el("p", { class: "warn", dir: "auto" }, found.columns) : "", table([`Model ${fitted.round + 1}, out of sample`, { number: "Right answers" }, { number: "Gap, in points" }],
     [row("This model", guess.accuracy.value, status.gap?.value ?? null), row(term("without a limit", "Without a limit on the gap"), guess.plain.accuracy.value, guess.plain.gap?.value ?? null), row(term("one answer for all", `Always “${found.answer}”`), guess.constant.accuracy, 0)], "Models side by side"));
   if (status.gap?.by === "audit") $("beside").append(el("p", { class: "hint small" }, "The gap of this model is the audit's; the other numbers are estimates, each row predicted by a model fitted without it."));
 }
@@ -114,7 +114,7 @@ function beside(status) {
 function draw(status, story) {
   lead(status, story);
   settle(story);
-  $("evidence").hidden = !status.labels;
+  $("evidence").hidden = !status.people.length; // nobody has answered
   fill($("tiles"), ...tiles(status, story));
   const any = status.history.some((entry) => entry.estimate);
   $("curves").hidden = !any;

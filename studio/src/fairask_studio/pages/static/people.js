@@ -92,7 +92,7 @@ const act = (action) => () => action().then(() => alertUser(null)).catch(fail);
 
 function people(list) {
   if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
-  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
+  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take away…") : "",
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
   const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
   // Right answers to gold rows, with the limits of the share.
@@ -101,12 +101,8 @@ function people(list) {
   const role = (p) => (owns && p.role ? el("select", { "aria-label": `Role of ${p.name}`, onchange: (event) => put(path(p.name), { role: event.target.value }).then(() => { alertUser(null); say(`${p.name} is ${event.target.value} from now on.`); }).catch((error) => { fail(error); event.target.blur(); return load(); }) }, ROLES.map((one) => el("option", { value: one, selected: one === p.role }, one))) : p.role ?? "–");
   const offered = (p) => (owns ? [buttons(p)] : []);
   const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
-  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
-  const made = table(titles, rows, "People");
-  made.className = "cards";
-  // On a phone a person is a card: each cell says what it is.
-  for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((cell, i) => { cell.dataset.title = titles[i]?.number ?? titles[i]; });
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, made);
+  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agreement" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(titles, rows, "People"));
 }
 
 async function drop(name) {
@@ -115,8 +111,26 @@ async function drop(name) {
 
 function bias(list) {
   const rows = list.flatMap((p) => p.groups.filter((g) => g.shared).map((g) => [p.name, g.group, { number: percent(g.mine, 0) }, { number: percent(g.theirs, 0) }, { number: `${g.mine >= g.theirs ? "+" : "−"}${Math.abs(100 * (g.mine - g.theirs)).toFixed(0)} points` }, g.shared]));
-  $("bias-panel").hidden = !rows.length;
+  $("bias-panel").hidden = !rows.length || owns; // owners see who errs
   fill($("bias"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers by group" }, table(["Person", "Group", { number: "Says yes" }, { number: "Others" }, { number: "Difference" }, { number: "Rows" }], rows, "Answers by group")));
+}
+
+// Who says no to those who deserve yes: one line per person and group, with what to look at above.
+function erring(found) {
+  $("errors-panel").hidden = !found.shared;
+  if (!found.shared) return;
+  const classes = $("errors-panel").dataset, lines = new Map();
+  for (const e of found.errors) lines.set(JSON.stringify([e.person, e.group]), { ...lines.get(JSON.stringify([e.person, e.group])), person: e.person, group: e.group, [e.label]: e });
+  const cell = (e) => ({ number: e.answers < 0.5 ? "–" : el("span", { class: e.low > e.others + 0.05 ? "bad-word" : null }, percent(e.wrong, 0), el("div", { class: "hint small" }, `${percent(e.low, 0)} to ${percent(e.high, 0)}, ${number(Math.round(e.answers))} rows`)) });
+  const rows = [...lines.values()].map((line) => [line.person, line.group, cell(line[1]), cell(line[0])]);
+  const titles = ["Person", "Group", { number: `Says “${classes.no}” though “${classes.yes}” is right` }, { number: `Says “${classes.yes}” though “${classes.no}” is right` }];
+  const made = table(titles, rows, "Errors by person and group");
+  made.className = "cards";
+  for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((one, i) => { one.dataset.title = titles[i].number ?? titles[i]; });
+  fill($("errors"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by person and group" }, made));
+  fill($("suspects"), found.suspects.map((s) => el("li", {}, el("strong", {}, s.words), s.rows.length ? el("details", {}, el("summary", {}, "Rows of these answers"), s.rows.slice(0, 200).flatMap((row) => [el("a", { href: `${root}/rows#${row}` }, String(row)), " "])) : "")));
+  $("errors-audit").textContent = found.labels ? `Audits allow for wrong labels as gold rows show them: ${Object.entries(found.labels).map(([name, e]) => `${name} ${percent(e.wrong[1], 1)} of “${classes.yes}” and ${percent(e.wrong[0], 1)} of “${classes.no}”`).join("; ")}.`
+    : "Audits take labels as right: for what gold rows say of wrong labels, 20 gold rows of each group and answer are needed, each answered by as many people as a row has.";
 }
 
 const moment = (at) => new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
@@ -136,7 +150,8 @@ function programs(list) {
 }
 
 async function load() {
-  const [list, away, machines] = await Promise.all([get("/people/figures"), ...(owns ? [get("/reopened"), get("/programs")] : [[], []])]);
+  const [list, away, machines, found] = await Promise.all([get("/people/figures"), ...(owns ? [get("/reopened"), get("/programs"), get("/people/errors")] : [[], []])]);
+  if (owns) erring(found);
   if (owns) programs(machines);
   const known = Array.isArray(list) ? list : Object.values(list);
   fill($("people"), people(known));

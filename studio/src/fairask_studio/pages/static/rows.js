@@ -22,13 +22,13 @@ const OWN = [
   { name: "group", title: "Group", cell: (r) => r.group },
   { name: "by", title: "Answered by", cell: (r) => el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}${r.via[who] ? ` (${r.via[who]})` : ""}`).join(", ") || "–", r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
   { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "–") },
-  { name: "component", title: "Drawn by", cell: (r) => COMPONENTS[r.component] ?? r.component },
-  { name: "propensity", title: "Probability", number: true, cell: (r) => (r.propensity === null ? "–" : r.propensity.toPrecision(3)) },
+  { name: "component", title: "Drawn by", drawn: true, cell: (r) => COMPONENTS[r.component] ?? r.component },
+  { name: "propensity", title: "Probability", number: true, drawn: true, cell: (r) => (r.propensity === null ? "–" : r.propensity.toPrecision(3)) },
   { name: "note", title: "Note", long: true, cell: (r) => [r.reason && `skipped: ${r.reason}`, r.note].filter(Boolean).join("; ") },
 ];
 
 const chosen = () => [...$("chooser").querySelectorAll("input:checked")].map((input) => input.value);
-const all = () => [OWN[0], OWN[1], ...columns.filter((c) => chosen().includes(c.name)).map((c) => ({ ...c, long: true, pool: true, cell: (r) => r.cells?.[c.name] ?? "" })), ...OWN.slice(2)];
+const all = () => [OWN[0], OWN[1], ...columns.filter((c) => chosen().includes(c.name)).map((c) => ({ ...c, long: true, pool: true, cell: (r) => r.cells?.[c.name] ?? "" })), ...OWN.slice(2).filter((c) => !view || !c.drawn)]; // how a row was drawn helps nobody to decide it
 
 let view = new URLSearchParams(location.search).get("view") ?? "";
 for (const button of $("views").children) button.addEventListener("click", () => { view = button.dataset.view; offset = 0; load(); });
@@ -205,6 +205,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+$("fold").open = matchMedia("(min-width: 50rem)").matches; // a phone has rows on its first screen
 let pause = null;
 $("filter").addEventListener("input", (event) => {
   clearTimeout(pause);

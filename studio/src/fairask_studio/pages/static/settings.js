@@ -32,8 +32,7 @@ async function words() {
   const field = (column, name) => el("input", { name: `${name}`, "data-column": column.name, value: column[name], maxlength: name === "unit" ? 40 : 120, "aria-label": `${name} of ${column.name}`, dir: "auto" });
   const chooser = (column) => el("select", { name: "display", "data-column": column.name, "aria-label": `how ${column.name} is shown` },
     Object.entries(DISPLAYS).map(([value, words]) => el("option", { value, selected: value === shownAs(column) }, words)));
-  fill($("columns"), el("table", { "aria-label": "Column dictionary" }, el("thead", {}, el("tr", {}, ["Column", "Role", "Title", "Unit", "Shown as"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", {}, columns.slice(0, 200).map((c) => el("tr", {}, el("td", { dir: "auto" }, c.name), el("td", {}, c.role), el("td", {}, field(c, "title")), el("td", {}, field(c, "unit")), el("td", {}, chooser(c)))))));
+  fill($("columns"), table(["Column", "Role", "Title", "Unit", "Shown as"], columns.slice(0, 200).map((c) => [c.name, c.role, field(c, "title"), field(c, "unit"), chooser(c)]), "Column dictionary"));
   saved = written();
 }
 

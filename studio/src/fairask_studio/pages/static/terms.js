@@ -3,8 +3,7 @@ import { el } from "./dom.js";
 
 const MEANINGS = {
   "right answers": "The share of rows for which the model gives the right answer, estimated on rows that it was not trained on, and corrected for how rows were drawn.",
-  "gap between groups": "The largest difference between two groups in how often the model says yes to those who deserve it. 10 points apart means: 80 of 100 in one group, 70 of 100 in the other.",
-  "you allow": "The largest gap that was accepted when the study was made (its tolerance).",
+  "gap between groups": "The largest difference between two groups in the rates that the study compares. 10 points apart means: 80 of 100 in one group, 70 of 100 in the other.",
   interval: "With few labels an estimate is uncertain. The true value lies in the 95 % interval in about 95 of 100 such cases.",
   certificate: "A promise about one model: with 95 % confidence its gap is at most the bound. It rests on labels of an audit, drawn for this and used for nothing else.",
   audit: "Rows drawn fresh and labelled only to judge the model. While it lasts nothing is trained.",
@@ -15,7 +14,6 @@ const MEANINGS = {
   agreement: "How often two people gave the same answer to the same row. Krippendorff's alpha is 1 for full agreement and 0 for chance.",
   "one answer for all": "The answer that is right most often, given to everybody: it has no gap and needs no model. A model must beat it.",
   "without a limit": "The same classifier, fitted on the same labels without any limit on the gap.",
-  pace: "Answers per hour in the last hour, while somebody labels.",
 };
 
 let count = 0;

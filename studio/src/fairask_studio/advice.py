@@ -1,4 +1,4 @@
-"""Where a study stands: what is known of its model's gap, and whether to use the model, with the reason."""
+"""Whether to use the model of a study, and why: what is known of its gap, one verdict, what to do next."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _CONDITIONS = {"tpr": "y=1", "fpr": "y=0", "selection_rate": "all"}
 
 
 @dataclass(frozen=True)
-class Standing:
+class Advice:
     """One verdict on a study's model, and the reason."""
 
-    case: str  #: a key of :data:`fairask.report.words.STANDINGS`
+    case: str  #: a key of :data:`fairask.report.words.ADVICE`
     tone: Literal["good", "bad", "open"]
     verdict: str
     proof: str  #: what an audit of the model found; empty without one
@@ -102,15 +102,15 @@ def story_of(state: State) -> Document | None:
     }
 
 
-def standing_of(state: State, labels: int) -> Standing:
+def advice_of(state: State, labels: int) -> Advice:
     """Return one verdict on the study's model and the reason; ``labels`` is how many the study has."""
     made = certificate_of_model(state)
     proof = made and words.verdict_sentence(made["verdict"], made["lower"], made["upper"], made["delta"])
     case, reason = _case(state, labels)
-    if labels < state.budget and f"{case} so far" in words.STANDINGS:
+    if labels < state.budget and f"{case} so far" in words.ADVICE:
         case = f"{case} so far"
-    tone, verdict = words.STANDINGS[case]
-    return Standing(case, tone, verdict, proof or "", " ".join(reason))
+    tone, verdict = words.ADVICE[case]
+    return Advice(case, tone, verdict, proof or "", " ".join(reason))
 
 
 def _case(state: State, labels: int) -> tuple[str, list[str]]:
@@ -162,7 +162,7 @@ JUDGED = ("certified", "refuted", "undecided")
 
 _MORE_LABELS = Step("Add labels to the budget", "settings#budget", "More labels may tell, or other columns.")
 
-#: What to do next once the budget is spent, by the study's standing.
+#: What to do next once the budget is spent, by the study's advice.
 _NEXT = {
     "certified": Step("Download the model", "api/export/model.skops", "It stays as it is until another fit."),
     "refuted": _MORE_LABELS,
@@ -184,10 +184,10 @@ def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
 
     Examples
     --------
-    >>> next_step({"audit": {"done": True}, "standing": {"case": "unsure"}}).words
+    >>> next_step({"audit": {"done": True}, "advice": {"case": "unsure"}}).words
     'Issue the certificate'
     """
-    audit, case = status["audit"], status["standing"]["case"]
+    audit, case = status["audit"], status["advice"]["case"]
     if audit is not None:
         if audit["done"]:
             return Step("Issue the certificate", "certificate", "The audit has decided, or spent its labels.")
