@@ -1046,7 +1046,7 @@ def _refuse_population(target: str | None) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -94,7 +94,7 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
         goal = schedule.next_counts(plain, layout, look)
         wanted = goal - np.where(layout.known, 0, plain.labels).astype(np.int64)
         for _ in range(3):
-            part, rest = _draw(left[:, open_], np.maximum(wanted, 0), rng)
+            part, rest = draw(left[:, open_], np.maximum(wanted, 0), rng)
             left[:, open_] = rest
             flips = rng.binomial(part[0], noise[1]) - rng.binomial(part[1], noise[0]) if noise.any() else 0
             told[:, open_] += np.stack([part[0] - flips, part[1] + flips, part[2]])
@@ -111,7 +111,7 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
     return verdict, used
 
 
-def _draw(left: Int, wanted: Int, rng: np.random.Generator) -> tuple[Int, Int]:
+def draw(left: Int, wanted: Int, rng: np.random.Generator) -> tuple[Int, Int]:
     """Draw rows without replacement from strata of three kinds of rows."""
     wanted = np.minimum(wanted, left.sum(axis=0))
     first = rng.hypergeometric(left[0], left[1] + left[2], wanted)
