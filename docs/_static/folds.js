@@ -1,8 +1,8 @@
 /* A page of more than six screens of a phone is read by its titles there: each section is folded, and opened by its title or a link to it. */
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector("article.bd-article");
-  const reference = document.querySelector("dl.py, .autosummary") || location.pathname.endsWith("/changes.html");
-  if (!article || reference || innerWidth > 720 || article.scrollHeight < 5.5 * innerHeight) return;
+  const reference = /\/api\/|\/changes\.html$/.test(location.pathname);
+  if (!article || reference || innerWidth > 720 || article.scrollHeight < 5 * innerHeight) return;
   for (const section of article.querySelectorAll(":scope > section > section")) {
     const fold = document.createElement("details");
     const title = document.createElement("summary");

@@ -236,6 +236,28 @@ def test_two_owners_at_once_leave_one_person_one_owner_and_one_audit(make: Make)
     assert study.people.by_token(tokens[left]) is not None
 
 
+def test_tokens_and_links_of_before_open_nothing(make: Make) -> None:
+    study = make()
+    old = study.people.add("ada", "owner")
+    bob = study.people.add("bob")
+    made = create_app(study, local=False, train=False)
+    with bearer(made, old) as client:
+        assert client.get("/api/me").status_code == 200
+        code = study.people.invite("bob", 3600)
+        new = study.people.add("ada", "owner", renew=True)
+        assert client.get("/api/me").status_code == 401
+    with bearer(made, bob) as browser:
+        study.people.remove("bob")
+        assert browser.get("/api/me").status_code == 401
+    with TestClient(made, base_url="http://localhost", follow_redirects=False) as browser:
+        assert browser.post("/api/session", json={"code": code}).status_code == 401
+        page = browser.get("/label", params={"code": code})
+        assert page.status_code in (303, 410)
+        assert "set-cookie" not in page.headers
+    with bearer(made, new) as client:
+        assert client.get("/api/me").status_code == 200
+
+
 def test_pages_with_data_are_kept_by_no_cache_and_cookies_by_no_script(make: Make) -> None:
     study = make()
     token = study.people.add("ada", "owner")
