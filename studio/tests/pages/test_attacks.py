@@ -29,7 +29,7 @@ from studio.tests.study.conftest import people_table
 Make = Callable[..., Study]
 
 GET, POST = (
-    "GET /api/progress HTTP/1.1\r\nHost: localhost\r\n",
+    "GET /api/me HTTP/1.1\r\nHost: localhost\r\n",
     "POST /api/next HTTP/1.1\r\nHost: localhost\r\n",
 )
 #: Requests that servers and proxies have read differently.
