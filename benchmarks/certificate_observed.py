@@ -30,7 +30,7 @@ from fairask.metrics import group_gap
 
 DELTA, LABELS = 0.05, 250
 #: Budgets above what an audit without observed outcomes needs.
-BUDGETS = {"adult": 7000, "bank": 3200, "law school": 5000}
+BUDGETS = {"adult": 7000, "bank": 3200, "law school": 1600}
 
 
 def law_school(rng: np.random.Generator, n: int = 20_000) -> tuple[Any, Any, Any]:

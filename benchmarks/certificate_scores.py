@@ -12,7 +12,6 @@ random forest of 500 other labels (last year's model, say), or random. Results g
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 import warnings
 
@@ -23,11 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.certificate_runs import Rows
 from fairask.audit import simulate_audit
-from fairask.audit.plan import AuditPlan
-from fairask.audit.strata import Counts, Layout
-from fairask.audit.plan import Schedule, allocate
-from fairask.audit.simulation import Truth, play
-from fairask.audit.strata import PoolRows, Strata
 from fairask.datasets import load
 from fairask.metrics import group_gap
 
@@ -86,70 +80,6 @@ def one(name: str, seed: int, kind: str, audits: int) -> dict[str, object]:
     }  # fmt: skip
 
 
-def variance(strata: Strata, y: np.ndarray) -> float:
-    """Variance of the gap per label, if labels are placed with all shares known (Neyman)."""
-    layout, size = strata.layout, strata.sizes.astype(float)
-    share = np.array([y[queue].mean() if len(queue) else 0.0 for queue in strata.queues])
-    decided, root = layout.decision[0] == 1, 0.0
-    for g in range(layout.n_groups):
-        mine, mass = layout.group == g, size * share
-        one, zero = mass[mine & decided].sum(), mass[mine & ~decided].sum()
-        slope = np.where(decided, zero, one) / (one + zero) ** 2 * size
-        root += float((slope * np.sqrt(share * (1 - share)))[mine].sum())
-    return root**2
-
-
-def ideal(names: list[str], seeds: range) -> None:
-    """Print what four bins of each score would save if labels were placed ideally."""
-    print("Labels that ideal placement would save with four bins, by model")
-    for name in names:
-        for kind in ("own", "old"):
-            saved = []
-            for seed in seeds:
-                y, pred, groups, scores = audited_pool(name, seed)
-                plain = variance(Strata.of_rows(PoolRows.of_arrays(pred, groups)), y)
-                binned = Strata.of_rows(PoolRows.of_arrays(pred, groups, score=scores[kind]), bins=4)
-                saved.append(1 - variance(binned, y) / plain)
-            print(f"{name:8} {kind:4} " + " ".join(f"{v:>6.1%}" for v in saved), flush=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class KnownShares(Schedule):
-    """Places labels by the true shares of label 1, which no audit knows."""
-
-    shares: tuple[float, ...] = ()
-
-    def next_counts(self, counts: Counts, layout: Layout, look: int) -> np.ndarray:
-        share = np.clip(np.array(self.shares), 0.01, 0.99) + np.zeros_like(counts.size)
-        weight = self._neyman(counts.size, share, layout)
-        weight = np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True))
-        return allocate(weight, counts.labels, counts.size, self.totals[look])
-
-
-def placed(names: list[str], seeds: range, audits: int) -> None:
-    """Print what the model's own score saves, with labels placed as audits do and by the true shares."""
-    print(f"Labels saved by the model's own score, {len(seeds)} models and {audits:,} audits each")
-    print(f"{'pool':8} {'as audits do':>14} {'by true shares':>15}")
-    for name in names:
-        used = np.zeros(3)
-        for seed in seeds:
-            y, pred, groups, scores = audited_pool(name, seed)
-            tolerance = near(group_gap(y, pred, groups))
-            plan = AuditPlan("tprp", tolerance, budget=BUDGETS[name], looks=20, random_state=seed)
-            for i, bins in enumerate((1, plan.score_bins(2), plan.score_bins(2))):
-                rows = PoolRows.of_arrays(pred, groups, seed=seed, score=scores["own"])
-                strata = Strata.of_rows(rows, seed=seed, bins=bins)
-                size = strata.sizes.astype(float)
-                ones = np.array([y[queue].sum() for queue in strata.queues], dtype=float)
-                schedule = plan.schedule(len(y))
-                if i == 2:
-                    whole = {field.name: vars(schedule)[field.name] for field in dataclasses.fields(schedule)}
-                    schedule = KnownShares(**whole, shares=tuple(ones / np.maximum(size, 1)))
-                truth = Truth(*(np.broadcast_to(v, (audits, len(size))) for v in (size, ones)))
-                used[i] += play(truth, schedule, strata.layout, np.random.default_rng(seed))[1].mean()
-        print(f"{name:8} {1 - used[1] / used[0]:>14.1%} {1 - used[2] / used[0]:>15.1%}", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -163,19 +93,7 @@ def main() -> None:
         help="the first seed; the settings saw 0 and 1",
     )
     parser.add_argument("--only", nargs="+", default=list(POOLS))
-    parser.add_argument(
-        "--ideal", action="store_true", help="what ideal placement would save; runs no audits"
-    )
-    parser.add_argument(
-        "--placed", action="store_true", help="what the own score saves if labels are placed by true shares"
-    )
     args = parser.parse_args()
-    if args.placed:
-        placed(args.only, range(args.first, args.first + args.seeds), args.audits)
-        return
-    if args.ideal:
-        ideal(args.only, range(args.first, args.first + args.seeds))
-        return
     rows = Rows("scores")
     print(f"Labels to decide, mean of {args.seeds} models and {args.audits:,} audits each")
     print(f"{'pool':8} {'no score':>9} " + " ".join(f"{kind:>8}" for kind in KINDS[1:]) + f" {'wrong':>7}")

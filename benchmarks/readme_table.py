@@ -22,9 +22,9 @@ COLUMNS = (
 )
 #: Who is drawn, from top to bottom of each table.
 DRAWN = (
-    ("plain-passive", "no constraint", COLORS["sky"]),
-    ("default-passive", "fair model, uniform rows", INK),
-    ("default", "default", COLORS["blue"]),
+    ("plain-passive", "plain classifier", COLORS["sky"]),
+    ("default-passive", "fair, uniform rows", INK),
+    ("default", "fair, chosen rows (default)", COLORS["blue"]),
 )
 
 
@@ -43,7 +43,7 @@ def figure(profile, results, file):
     gaps = {(n, m): results[n, m].of_converged().gap[:, -1] for n in TABLES for m, *_ in DRAWN}
     order = sorted(TABLES, key=lambda name: gaps[name, "plain-passive"].mean())
     with style(), matplotlib.rc_context({"svg.hashsalt": "fairask", "svg.fonttype": "path"}):
-        drawn, (axis,) = panels(None, 1, 1, (7.4, 3.9))
+        drawn, (axis,) = panels(None, 1, 1, (5.8, 4.0))
         for place, (method, label, color) in enumerate(DRAWN):
             found = [gaps[name, method] for name in order]
             heights = np.arange(len(order)) + 0.24 * (1 - place)
@@ -58,7 +58,7 @@ def figure(profile, results, file):
         axis.axvline(profile.tolerance, color=INK, linestyle=(0, (5, 3)), linewidth=1.2)
         axis.axvspan(profile.tolerance, top, color=COLORS["vermillion"], alpha=0.08, linewidth=0)
         axis.annotate("above the tolerance", (0.99, 0.03), xycoords="axes fraction", ha="right", fontsize=9.5)
-        drawn.legend(loc="outside lower center", ncols=3, frameon=False)
+        drawn.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1.0, handletextpad=0.2)
         drawn.savefig(file, facecolor="white", metadata={"Date": None})
 
 

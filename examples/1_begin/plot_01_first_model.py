@@ -13,7 +13,6 @@ import numpy as np
 
 from fairask import FairActiveLearner, evaluate
 from fairask.datasets import load
-from fairask.report import draw_learning_curves
 
 data = load("german")
 rows = np.random.default_rng(0).permutation(len(data.y))
@@ -33,6 +32,10 @@ for _ in range(8):
 
 # %%
 # One run is noisy: :doc:`plot_02_simulate` repeats it.
-fig, axes = plt.subplots(2, 1, figsize=(7, 5.5), layout="constrained", sharex=True)
-draw_learning_curves({"fare": (labels, [accuracy], [gaps])}, tolerance=0.1, ax=axes)
+fig, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
+ax.bar(labels, gaps, width=18, color=["#332288" if gap <= 0.1 else "#D55E00" for gap in gaps])
+ax.axhline(0.1, color="#111111", linestyle="--", linewidth=1)
+for place, height, share in zip(labels, gaps, accuracy, strict=True):
+    ax.annotate(f"{share:.0%}", (place, height), ha="center", va="bottom")
+ax.set(xlabel="labels", ylabel="gap", title="The gap after each batch, and the accuracy above it")
 plt.show()

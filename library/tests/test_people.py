@@ -76,6 +76,16 @@ def test_perfect_people_have_weight_one_and_nobody_is_named():
     assert people.label_errors()["F"].wrong[1] < 0.02
 
 
+def test_the_weight_of_a_label_is_the_probability_that_it_is_right():
+    people = People.from_answers(crew(12))
+    likely = people.labels().tolist()
+    assert people.weights(labels=likely).tolist() == people.weights().tolist()
+    other = people.weights(people.rows[:9], [1 - label for label in likely[:9]])
+    assert other == pytest.approx(1 - people.weights(people.rows[:9]))
+    with pytest.raises(UserError, match="label 'x' is unknown"):
+        people.weights([0], ["x"])
+
+
 def test_a_single_opinion_of_each_row_says_nothing_of_errors():
     table = {"row": [0, 1, 2], "person": ["a", "b", "a"], "answer": [1, 0, 1], "group": ["f", "m", "m"]}
     people = People.from_answers(table)

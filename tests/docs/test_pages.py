@@ -104,6 +104,13 @@ def test_a_page_begins_with_what_the_reader_gets_and_has_no_long_paragraph(page)
         assert len(lines) <= 7, f"{name(page)}: {len(lines)} lines from {lines[0]!r}"
 
 
+def test_no_two_pages_have_one_name():
+    texts = [page.read_text("utf-8") for page in PAGES if page.parent != ROOT]
+    titles = [found[1] for text in texts if (found := re.search(r"^# (.+)$", text, re.M))]
+    titles += [path.read_text("utf-8").split("\n")[1] for path in (ROOT / "examples").rglob("plot_*.py")]
+    assert sorted(titles) == sorted(set(titles))
+
+
 WITH_CODE = [page for page in PAGES if blocks(page) and name(page) not in ELSEWHERE]
 
 

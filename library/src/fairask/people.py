@@ -252,6 +252,9 @@ class People:
 
     # -- what is known ---------------------------------------------------------------------------
 
+    def __contains__(self, row: object) -> bool:
+        return row in self._number
+
     @property
     def shared(self) -> int:
         """Rows that say something of errors: gold rows, and rows with several answers."""
@@ -293,10 +296,19 @@ class People:
         codes = (self._of(rows) > 0.5).astype(int)
         return np.array([self.classes[code] for code in codes], dtype=object)
 
-    def weights(self, rows: Iterable[Hashable] | None = None) -> Float:
-        """Return the probability that the more probable label of each row is right; all rows by default."""
+    def weights(
+        self, rows: Iterable[Hashable] | None = None, labels: Iterable[object] | None = None
+    ) -> Float:
+        """Return the probability that these labels of rows are right; by default the more probable ones.
+
+        Without ``rows``, of all rows in their order.
+        """
         positive = self._of(rows)
-        return np.asarray(np.maximum(positive, 1 - positive))
+        if labels is None:
+            return np.asarray(np.maximum(positive, 1 - positive))
+        codes = np.array([_code(label, self.classes, "label") for label in labels])
+        check_lengths(rows=len(positive), labels=len(codes))
+        return np.asarray(np.where(codes == 1, positive, 1 - positive))
 
     def _of(self, rows: Iterable[Hashable] | None) -> Float:
         if rows is None:

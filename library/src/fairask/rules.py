@@ -302,7 +302,7 @@ class PlugInRule(Rule):
 class RuleMixture:
     """A randomised classifier: one of ``members_``, drawn with the probabilities ``weights_``."""
 
-    members_: Any  #: a sequence of rules
+    members_: Sequence[Rule]
     weights_: Float
 
     def used_members(self) -> tuple[list[Rule], list[float]]:

@@ -217,11 +217,12 @@ def limits_of(size, hits, labels, rate, z):
     return float(low[0]), float(high[0])
 
 
-def test_proportional_strata_of_rare_labels_give_wilson_limits():
+def test_proportional_strata_of_rare_labels_give_wilson_limits_and_more_on_the_long_side():
     size, labels = np.array([6e6, 4e6]), np.array([6000.0, 4000.0])
     found = limits_of(size, np.array([2.0, 8.0]), labels, 0.8, 1.645)
     expected = wilson(8, 10, 1.645)
-    assert found == pytest.approx((float(expected[0]), float(expected[1])), abs=4e-3)
+    assert found[0] == pytest.approx(float(expected[0]), abs=4e-3)
+    assert expected[1] < found[1] < expected[1] + 0.02
 
 
 @settings(max_examples=60, deadline=None)

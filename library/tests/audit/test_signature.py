@@ -133,6 +133,30 @@ def test_a_forged_verdict_with_all_digests_computed_again_is_refused_without_the
     assert not check_issued(forged, key=public).sound
 
 
+def test_a_signature_of_another_certificate_and_a_certificate_of_another_model_are_refused(
+    signed: Path, forged: Path, tmp_path: Path
+) -> None:
+    columns = (
+        "--predictions",
+        "other",
+        "--protected",
+        "sex",
+        "--known",
+        "y",
+        "--out",
+        tmp_path / "other.audit",
+    )
+    done = run("audit", signed / "t.csv", *columns, "--sign", signed / "owner")
+    assert done.exit_code in (0, 3), done.output
+    other = load(tmp_path / "other.audit")
+    save(forged, {**load(forged), "signature": other["signature"]})
+    done = run("verify", forged, "--key", signed / "owner.pub")
+    assert (done.exit_code, "was changed after it was signed" in done.output) == (1, True), done.output
+    # Handed over whole, a good certificate of one model still says whose it is.
+    assert other["digests"]["model"] != load(signed / "t.audit")["digests"]["model"]
+    assert other["made_from"]["predictions"] == "other"
+
+
 def test_another_table_is_refused(signed: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "t.csv", seed=1)
     done = run("verify", signed / "t.audit", other, "--key", signed / "owner.pub")

@@ -2,16 +2,19 @@
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .auditing import AWAITED, Run, applications, label, read, to_the_end
 
 pytestmark = pytest.mark.slow
+Row = dict[str, Any]
 
 
-def write(path: Path, rows: list[dict[str, object]]) -> Path:
+def write(path: Path, rows: list[Row]) -> Path:
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, rows[0])
         writer.writeheader()
@@ -61,14 +64,87 @@ def test_a_model_that_turned_unfair_is_refuted(fairask: Run, certified: Path) ->
     assert (found["verdict"], found["since"], found["awaited"]) == ("refuted", "2099-01", 0)
 
 
+def test_outcomes_of_the_accepted_leave_the_rejected_to_ask(fairask: Run, certified: Path) -> None:
+    rows = applications(gap=0.1)
+    new = write(
+        Path("new.csv"), [{**row, "truth": row["truth"] if row["said"] == "yes" else ""} for row in rows]
+    )
+    first = fairask("watch", certified, new, "--month", "2099-01", "--known", "truth", "--labels", 60)
+    assert first.exit_code == AWAITED, first.output
+    sheet = read(certified / "watch-2099-01.csv")
+    assert len(sheet) == 60
+    assert {rows[int(row["row"])]["said"] for row in sheet} == {"no"}
+    assert "truth" not in sheet[0]
+
+
+@pytest.fixture
+def told(fairask: Run, certified: Path) -> Path:
+    """A watch with one month."""
+    new = write(Path("new.csv"), applications())
+    result = fairask(
+        "watch", certified, new, "--month", "2099-01", "--certified", "2098-12", "--known", "truth"
+    )
+    assert result.exit_code == 0, result.output
+    return certified
+
+
+def test_each_month_is_added_once_and_in_order(fairask: Run, told: Path) -> None:
+    before = (told / "watch.json").read_bytes()
+    for month, said in (("2099-01", "was added before"), ("2098-12", "is in the past")):
+        result = fairask("watch", told, "new.csv", "--month", month)
+        assert result.exit_code == 2
+        assert said in result.stderr
+    later = fairask("watch", told, "new.csv", "--month", "2099-02", "--horizon", 12)
+    assert "--horizon 12: the watch in pool.audit has 36" in later.stderr
+    assert (told / "watch.json").read_bytes() == before
+    assert not (told / "watch-2098-12.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: {k: v for k, v in row.items() if k != "said"}, "'said'"),
+        (lambda row: {k: v for k, v in row.items() if k != "sex"}, "'sex'"),
+        (lambda row: {**row, "sex": "x" if row["sex"] == "f" else "m"}, "the group 'x'"),
+        (lambda row: {**row, "said": "maybe"}, "maybe"),
+        (lambda row: {**row, "said": ""}, "no prediction"),
+    ],
+)
+def test_a_month_of_another_kind_is_refused(
+    fairask: Run, told: Path, change: Callable[[Row], Row], said: str
+) -> None:
+    before = (told / "watch.json").read_bytes()
+    write(Path("other.csv"), [change(row) for row in applications(300)])
+    result = fairask("watch", told, "other.csv", "--month", "2099-02")
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert (told / "watch.json").read_bytes() == before
+
+
+def test_labels_of_rows_that_were_not_drawn_are_refused(fairask: Run, told: Path) -> None:
+    assert fairask("watch", told, "new.csv", "--month", "2099-02", "--labels", 40).exit_code == AWAITED
+    before, sheet = (told / "watch.json").read_bytes(), read(told / "watch-2099-02.csv")
+    other = next(n for n in range(3000) if n not in {int(row["row"]) for row in sheet})
+    wrong = [{**row, "label": "yes"} for row in sheet]
+    write(Path("wrong.csv"), [*wrong, {**wrong[0], "row": str(other)}])
+    result = fairask("watch", told, "--tell", "wrong.csv")
+    assert result.exit_code == 2
+    assert f"row {other} was not drawn in 2099-02" in result.stderr
+    write(Path("new.csv"), applications(3000, gap=0.2))
+    changed = fairask("watch", told, "--tell", write(Path("right.csv"), wrong))
+    assert changed.exit_code == 2
+    assert "new.csv has changed since its rows were drawn" in changed.stderr
+    assert (told / "watch.json").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nothing"], "there is no nothing/audit.json"),
+        (["nothing"], "there is no audit in nothing"),
         (["pool.audit", "pool.csv"], "belong together"),
         (["pool.audit", "pool.csv", "--month", "March"], "must be written as YYYY-MM"),
         (["pool.audit", "--tell", "pool.csv"], "no month waits for labels"),
-        (["pool.audit", "--labels", "1"], "--labels=1 must be a whole number, 2 or more"),
+        (["pool.audit", "--labels", "1"], "--labels=1 must be a whole number, 4 or more"),
     ],
 )
 def test_wrong_words_are_named(fairask: Run, certified: Path, words: list[str], said: str) -> None:
@@ -78,8 +154,23 @@ def test_wrong_words_are_named(fairask: Run, certified: Path, words: list[str], 
     assert not (certified / "watch.json").exists()
 
 
-def test_a_damaged_watch_is_named(fairask: Run, certified: Path) -> None:
-    (certified / "watch.json").write_text("{" * 5000, encoding="utf-8")
-    result = fairask("watch", certified)
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("watch.json", lambda text: "{" * 5000),
+        ("watch.json", lambda text: text[: len(text) // 2]),
+        ("watch.json", lambda text: text.replace('"2098-12"', '"2098-11"')),
+        ("watch.json", lambda text: "[]"),
+        ("audit.json", lambda text: text.replace('"tolerance": 0.1', '"tolerance": 0.3')),
+    ],
+)
+def test_a_folder_that_was_changed_is_named(
+    fairask: Run, told: Path, file: str, damage: Callable[[str], str]
+) -> None:
+    text = (told / file).read_text(encoding="utf-8")
+    assert damage(text) != text
+    (told / file).write_text(damage(text), encoding="utf-8")
+    result = fairask("watch", told)
     assert result.exit_code == 2
-    assert "watch.json is damaged" in result.stderr
+    assert file in result.stderr
+    assert "Restore it from a copy" in result.stderr

@@ -107,6 +107,10 @@ def advice_of(state: State, labels: int) -> Advice:
     made = certificate_of_model(state)
     proof = made and words.verdict_sentence(made["verdict"], made["lower"], made["upper"], made["delta"])
     case, reason = _case(state, labels)
+    if made is not None and case == made["verdict"] and state.watch is not None:
+        # The certificate is about one day: since then the model's months may have said otherwise.
+        case = state.watch["standing"]["verdict"]
+        proof = proof if case == made["verdict"] else state.watch["standing"]["headline"]
     if labels < state.budget and f"{case} so far" in words.ADVICE:
         case = f"{case} so far"
     tone, verdict = words.ADVICE[case]

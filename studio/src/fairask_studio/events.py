@@ -138,6 +138,16 @@ class AnswersRestored(Happening):
 
 
 @dataclass(frozen=True)
+class OpinionsAsked(Happening):
+    """An owner asks other people about rows again: rows that might be asked, how likely, and which are."""
+
+    kind = "opinions"
+    rows: list[int]
+    propensities: list[float]
+    asked: list[int]
+
+
+@dataclass(frozen=True)
 class LimitsChanged(Happening):
     """Limits per person, or how gold rows are mixed in, changed; None keeps one as it was, 0 is none."""
 
@@ -337,6 +347,12 @@ class CertificateIssued(_WholeDocument):
     """A certificate was made, as ``Certificate.to_dict()`` gives it, with the model that it is about."""
 
     kind = "certified"
+
+
+class ModelWatched(_WholeDocument):
+    """A month of the certified model was added or labelled: its watch whole, and where the model stands."""
+
+    kind = "watched"
 
 
 @dataclass(frozen=True)

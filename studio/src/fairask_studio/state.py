@@ -139,6 +139,7 @@ class State:
     skipped: int = 0
     audit: OpenAudit | None = None
     audits: Counter[str] = field(default_factory=Counter)  #: audits begun, by the digest of their model
+    watch: Document | None = None  #: of the certified model, from month to month, and where it stands
     audited: int = 0  #: rows drawn for audits and not skipped; they are not part of the budget
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
     by: Counter[str] = field(default_factory=Counter)  #: number of answers of each person
@@ -148,6 +149,9 @@ class State:
     reopened: dict[int, dict[tuple[int, str], Answer]] = field(default_factory=dict)  #: by event
     stale: bool = False  #: labels that the last model was trained on were taken away or given back
     warned: list[tuple[str, happened.LimitReached]] = field(default_factory=list)  #: when, and of what
+    again: dict[int, float] = field(
+        default_factory=dict
+    )  #: rows asked for once more, and how likely that was
     decided: dict[int, int] = field(default_factory=dict)
     decided_by: dict[int, str] = field(default_factory=dict)
     history: list[Document] = field(default_factory=list)
@@ -201,6 +205,9 @@ class State:
                 self._answer(row, who, Answer(SKIP, event.at, note or "", _link(origin), reason or ""))
             case happened.RowsDrawn() as drawn:
                 self._draw(drawn)
+            case happened.OpinionsAsked(rows=rows, propensities=chances, asked=asked):
+                likely = dict(zip(rows, chances, strict=True))
+                self.again |= {row: likely[row] for row in asked}
             case happened.AnswerWithdrawn(row=row):
                 self._take(row, who)
                 self.changed = event.id
@@ -245,13 +252,16 @@ class State:
                 self.audits[model["digest"]] += 1
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
+                self.watch = None
                 if certificate["verdict"] == "certified":
                     seen = certificate["model"]["seen"]
                     self.kept = next(entry for entry in self.history if entry["seen"] == seen)
+            case happened.ModelWatched(document=watch):
+                self.watch = watch
             case happened.BudgetRaised(budget=budget):
                 self.config = self.config.with_budget(budget)
             case happened.FitAsked():
-                self.kept = None
+                self.kept = self.watch = None
             case _:
                 return False
         return True
@@ -311,6 +321,10 @@ class State:
         self.skips[who] -= answer.code == SKIP
         return answer
 
+    def places(self, row: int) -> int:
+        """How many people are asked about a row."""
+        return self.config.overlap + (row in self.again)
+
     def _settle_all(self, answers: dict[tuple[int, str], Answer], sign: int) -> None:
         """Settle rows whose answers were taken away (-1) or given back (1); note who relied on them."""
         labels = [answer for answer in answers.values() if answer.code != SKIP]
@@ -324,7 +338,7 @@ class State:
     def _settle(self, row: int) -> None:
         entry = self.log.entries[self.log.position[row]]
         codes = [answer.code for answer in self.answers.get(row, {}).values()]
-        state, label = verdict(codes, self.decided.get(row), self.config.overlap)
+        state, label = verdict(codes, self.decided.get(row), self.places(row))
         if (state, label) != (entry.state, entry.label):
             self.answered += (state != ASKED) - (entry.state != ASKED)
             skips = (state == SKIPPED) - (entry.state == SKIPPED)
@@ -411,7 +425,7 @@ class State:
         places = answers = 0
         for slot in queue:
             place = self.log.position.get(slot.row)
-            if place is None or slot.slot >= self.config.overlap:
+            if place is None or slot.slot >= self.places(slot.row):
                 return False
             if (slot.position, slot.batch) != (place, self.log.entries[place].batch):
                 return False
@@ -421,14 +435,15 @@ class State:
                     return False
                 answers += 1
             places += 1
-        return places == len(self.log.entries) * self.config.overlap and answers == sum(self.by.values())
+        due = len(self.log.entries) * self.config.overlap + len(self.again)
+        return places == due and answers == sum(self.by.values())
 
     def queue(self) -> list[Slot]:
         """Return the queue that follows from the events, without leases."""
         slots = []
         for position, entry in enumerate(self.log.entries):
             given = list(self.answers.get(entry.index, {}).items())
-            for number in range(self.config.overlap):
+            for number in range(self.places(entry.index)):
                 who, code = (given[number][0], given[number][1].code) if number < len(given) else (None, None)
                 slots.append(Slot(entry.index, number, position, entry.batch, who, answer=code))
         return slots

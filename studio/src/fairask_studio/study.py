@@ -60,7 +60,7 @@ from fairask_studio.gold import (
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
 from fairask_studio.state import AUDIT, State
-from fairask_studio.store import Store, Transaction, is_url
+from fairask_studio.store import Slot, Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
 
 #: Kinds of events after which another model is judged, or a model is judged otherwise.
@@ -378,7 +378,7 @@ class Study:
             raise
 
     def _somebody_drew(self) -> bool:
-        return self.config.overlap == 1 and self.store.waiting().free > 0
+        return self.config.overlap == 1 and not self._state.again and self.store.waiting().free > 0
 
     # -- answering ------------------------------------------------------------------------------
 
@@ -905,10 +905,55 @@ class Study:
             turn.append(who, happened.CertificateIssued(document), happened.AuditChanged(0))
         return document
 
+    def watched(self, document: Document, before: Document | None, who: str = "owner") -> None:
+        """Write the certified model's watch into the log, unless it is no longer what it was ``before``."""
+        with self.turn() as (turn, state):
+            if state.kept is None or state.watch != before:
+                raise StudyError("the certificate or its watch has changed meanwhile", "Try again")
+            turn.append(check_person(who), happened.ModelWatched(document))
+
     def crew(self) -> Crew | None:
         """Return what answers and gold rows say of people's errors; None before any answer."""
         with self.lock:
             return crew_of(self.state(), np.array(self.groups, dtype=object)[self.codes])
+
+    def ask_again(self, n: int, who: str = "owner") -> list[int]:
+        """Ask other people about ``n`` labelled rows (on average) once more; return the rows.
+
+        Rows are drawn where their label is probably wrong, more in a small group: see
+        :meth:`fairask.people.People.second_opinions`. The log keeps how likely each row was. Rows of an
+        audit, rows that were decided, and rows that were asked again before are left out. Where the answers
+        differ, the first one counts until a reviewer decides.
+        """
+        check_person(who)
+        if n < 1:
+            raise StudyError(f"n={n} must be 1 or more")
+        crew = self.crew()
+        with self.turn() as (turn, state):
+            rows = [
+                entry.index
+                for entry in state.log.labelled()
+                if entry.component != AUDIT
+                and entry.index not in state.decided
+                and entry.index not in state.again
+                and len(state.answers.get(entry.index, {})) == state.config.overlap
+            ]
+            rows = [row for row in rows if crew is not None and row in crew]
+            if crew is None or not rows:
+                raise StudyError(
+                    "no row can be asked again: each is decided, of an audit, or was asked again"
+                )
+            codes = self.codes[rows]
+            chance = crew.second_opinions(rows, n, 1.0 / np.bincount(codes)[codes])
+            seed = state.config.learner.random_state
+            drawn = np.random.default_rng([seed if isinstance(seed, int) else 0, state.last]).random(
+                len(rows)
+            )
+            asked = [row for row, picked in zip(rows, drawn < chance, strict=True) if picked]
+            entries = [(state.log.position[row], state.log.entries[state.log.position[row]]) for row in asked]
+            turn.add_slots([Slot(e.index, state.config.overlap, p, e.batch) for p, e in entries])
+            turn.append(who, happened.OpinionsAsked(rows, chance.tolist(), asked))
+        return asked
 
     # -- reporting ------------------------------------------------------------------------------
 
@@ -1015,6 +1060,7 @@ class Study:
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
+                "watch": None if state.watch is None else state.watch["standing"],
                 "warnings": [{"at": at, **limit.to_data()} for at, limit in state.warned],
                 "created": state.created,
                 "last_event": state.last,

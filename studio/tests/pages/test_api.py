@@ -70,6 +70,7 @@ _CHECKS = [
 
 @pytest.mark.slow
 @pytest.mark.long
+@pytest.mark.usefixtures("few_trees")
 def test_no_request_breaks_the_api(tmp_path: Path) -> None:
     study = Study.create(
         tmp_path / "s", people_table(), protected="sex", classes=("bad", "good"), budget=60, random_state=0

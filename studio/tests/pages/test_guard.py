@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import time
@@ -13,6 +14,7 @@ from contextlib import contextmanager, suppress
 import httpx2 as httpx
 import psutil
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from fairask_studio import Study, StudyError
 from fairask_studio.pages import create_app, guard
@@ -111,6 +113,46 @@ def test_halves_of_requests_keep_nobody_from_labelling(make: Make) -> None:
         assert in_the_end(lambda: httpx.post(f"{url}/api/next", json={}, headers=headers, timeout=60)) == 200
         for half in halves:
             half.close()
+
+
+def test_nothing_is_computed_for_visitors_who_left_the_line() -> None:
+    begun, release, gone = [], asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.append(scope["number"])
+        await release.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def visit(limits: Limits, number: int) -> list[int]:
+        asked, statuses = asyncio.Event(), list[int]()
+
+        async def receive() -> Message:
+            if not asked.is_set():
+                asked.set()
+                return {"type": "http.request"}
+            await (gone if number < 10 else release).wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            statuses.extend([message["status"]] if "status" in message else [])
+
+        await limits({"type": "http", "method": "GET", "path": "/api/rows", "number": number}, receive, send)
+        return statuses
+
+    async def all_of_them() -> list[list[int]]:
+        limits = Limits(app)
+        visits = [asyncio.create_task(visit(limits, number)) for number in range(12)]
+        while len(begun) < 4:
+            await asyncio.sleep(0.01)
+        gone.set()
+        await asyncio.wait(visits[4:10])
+        release.set()
+        return await asyncio.gather(*visits)
+
+    statuses = asyncio.run(all_of_them())
+    assert statuses == [[200]] * 4 + [[]] * 6 + [[200]] * 2
+    assert begun == [0, 1, 2, 3, 10, 11]
 
 
 def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

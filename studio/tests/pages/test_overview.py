@@ -52,7 +52,8 @@ def _state(
         },
     }  # fmt: skip
     config = Config.make(protected="sex", classes=("no", "yes"), tolerance=0.1, budget=80, rows=1000)
-    made = {"config": config, "history": [model], "model": model, "certificates": [], "budget": 80, **changes}
+    made = {"config": config, "history": [model], "model": model, "certificates": [], "budget": 80,
+            "watch": None, **changes}  # fmt: skip
     return SimpleNamespace(**made)
 
 
@@ -63,6 +64,17 @@ def _certificate(verdict: str, digest: str = "ab", **changes: object) -> Documen
         "verdict": verdict, "model": {"digest": digest}, "delta": 0.05, "n_labels": 90, **limits,
         "groups": ["men", "women"], "rates": rates, **changes,
     }  # fmt: skip
+
+
+def test_a_certified_model_that_was_refuted_since_is_not_to_be_used() -> None:
+    aged = {
+        "standing": {"verdict": "refuted", "headline": "REFUTED: the gap is above 0.1 since about 2026-05."}
+    }
+    state = _state((0.05, 0.0, 0.09), certificates=[_certificate("certified")], watch=aged)
+    found = advice_of(state, 80)
+    assert (found.tone, found.verdict, found.proof) == (
+        "bad", "Do not use this model", aged["standing"]["headline"],
+    )  # fmt: skip
 
 
 def _status(state: Any, **changes: object) -> Document:

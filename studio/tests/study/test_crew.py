@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from fairask.audit import Audit
-from fairask_studio import Study
+from fairask_studio import Study, StudyError
 from fairask_studio.events import KnownAnswered
 from fairask_studio.gold import GOLD, KnownRow
+from fairask_studio.integrity import verify
 from fairask_studio.pages.people import people_errors
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -81,6 +82,41 @@ def test_with_few_gold_rows_labels_are_taken_as_right_and_the_page_says_so(make:
     audit = study.state().audit
     assert audit is not None
     assert any("labels told are right" in words for words in audit.audit.certificate().assumptions)
+
+
+def test_second_opinions_are_asked_where_labels_are_doubtful_and_the_log_keeps_how_likely(make: Make) -> None:
+    study, truth = harsh_study(make)
+    asked = study.ask_again(40, "owner")
+    state = study.state()
+    assert 20 <= len(asked) <= 60
+    assert set(state.again) == set(asked)
+    event = next(e for e in study.store.events() if e.kind == "opinions")
+    assert abs(sum(event.data["propensities"]) - 40) < 0.1
+    assert min(event.data["propensities"]) > 0.0
+    doubtful = [row for row in event.data["rows"] if len({a.code for a in state.answers[row].values()}) > 1]
+    assert len(set(doubtful) & set(asked)) / len(asked) > 2 * len(doubtful) / len(event.data["rows"])
+    labels = len(study.learner().labelled_indices_)
+    assert sorted(study.lease("cem", 200)) == sorted(asked)
+    study.tell(asked, [("bad", "good")[truth[row]] for row in asked], "cem")
+    assert len(study.learner().labelled_indices_) == labels
+    assert verify(study.target).sound
+    with Study.open(study.target) as again:
+        assert again.state().again == state.again
+        assert again.state().queue() == study.state().queue()
+    assert not set(study.ask_again(40)) & set(asked)
+    with pytest.raises(StudyError, match="n=0"):
+        study.ask_again(0)
+
+
+def test_without_answers_nothing_can_be_asked_again_and_one_person_goes_on(make: Make) -> None:
+    study = make(budget=30)
+    with pytest.raises(StudyError, match="no row can be asked again"):
+        study.ask_again(5)
+    rows = study.ask(10, "ada")
+    study.tell(rows, ["good"] * 10, "ada")
+    assert study.ask_again(10)
+    assert len(study.ask(10, "ada")) == 10
+    assert len(study.ask(20, "ada")) == 10  # the budget ends, and opinions of others are no rows for ada
 
 
 def test_without_shared_rows_nothing_is_said(make: Make) -> None:

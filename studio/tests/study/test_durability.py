@@ -111,9 +111,9 @@ def test_twelve_kills_lose_nothing(make: Make, target: str, tmp_path: Path) -> N
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_hundred_kills_on_each_database_lose_nothing(make: Make, target: str, tmp_path: Path) -> None:
+def test_forty_kills_on_each_database_lose_nothing(make: Make, target: str, tmp_path: Path) -> None:
     # Passive sampling draws without a fit, and the paper's model is soon fitted: kills hit the writing.
     settings = {"budget": 4000, "batch_size": 500, "strategy": "passive", "profile": "paper"}
     make(target, table=people_table(4000), **settings).close()
-    acts = killed(target, 100, 2, tmp_path)
-    assert check(target, acts) > 50
+    acts = killed(target, 40, 2, tmp_path)
+    assert check(target, acts) > 20

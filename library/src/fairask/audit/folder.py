@@ -262,7 +262,7 @@ class AuditFolder:
         home = folder or default_folder(place)
         form = form or TableFormat()
         before = (home / STATE).read_bytes() if (home / STATE).is_file() else None
-        state, hints = _read_state(home), []
+        state, hints = read_state(home), []
         if state is not None:
             source, audit = _resume(place, columns, settings, form, state, home)
             _check_signer(state["register"], key, home)
@@ -665,7 +665,7 @@ def _check_place(columns: Mapping[str, Any], folder: Path) -> None:
         )
 
 
-def _read_state(folder: Path) -> dict[str, Any] | None:
+def read_state(folder: Path) -> dict[str, Any] | None:
     """Read the state of the audit in a folder; None if there is none."""
     file = folder / STATE
     if not file.exists():

@@ -209,7 +209,8 @@ class AuditPlan:
         if 0 < pilot < totals[0]:
             totals = [pilot, *totals]
         claims = tuple(claim for claim in self.claims(models) if claim.question.labels)
-        return Schedule(claims, self.delta, tuple(totals), self.target == "population")
+        share = top / pool_size if pool_size else 1.0
+        return Schedule(claims, self.delta, tuple(totals), self.target == "population", share)
 
     def score_bins(self, groups: int, models: int = 1) -> int:
         """Bins of a score within each group and decision that the pilot can bear.
@@ -251,38 +252,30 @@ class Schedule:
         Labels (or their cost) in total at each look; the last is the budget.
     population : bool
         Whether the bounds are for the population that the pool was drawn from.
+    share : float
+        Share of the pool that the budget buys.
     """
 
     claims: tuple[Claim, ...]
     delta: float
     totals: tuple[int, ...]
     population: bool = False
+    share: float = 0.0
 
     def levels(self, share: int, family: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Standard errors kept by the upper and the lower bound at each look, with delta / ``share``."""
         fractions = tuple(t / self.totals[-1] for t in self.totals)
         # Certifying needs every pair's bound below tolerance, and the worst pair alone must not fail, so the
         # upper bounds need no split. Refuting needs any one pair, so the lower bounds do.
-        delta = self.delta / share
-        return boundaries(fractions, delta), boundaries(fractions, delta / family)
+        delta, drawn = self.delta / share, 0.0 if self.population else self.share
+        return boundaries(fractions, delta, drawn), boundaries(fractions, delta / family, drawn)
 
     def bounds(self, counts: Counts, layout: Layout, look: int, claim: int = 0, share: int = 1) -> Bounds:
         """Evaluate a claim at one look (from 0), its error being delta / ``share``."""
         asked = self.claims[claim]
-        question = asked.question
-        labels = question.labels
-        z_upper, z_lower = (z[look] for z in self.levels(share, len(labels) * len(layout.pairs[0])))
-        out = []
-        for label in labels:
-            narrow, wide = (
-                layout.limits(counts, asked.model, label, z, population=self.population)
-                for z in (z_upper, z_lower)
-            )
-            compare = _ratio if question.ratio else _difference
-            out.append(compare(narrow, wide, *layout.pairs))
-        estimate, lower, upper = (np.max(v, axis=0) for v in zip(*out, strict=True))
-        whole = [np.max(v, axis=-1, initial=0.0) for v in (estimate, lower, upper)]
-        return Bounds(whole[0], whole[1], np.minimum(whole[2], 1.0), (estimate, lower, upper))
+        family = len(asked.question.labels) * len(layout.pairs[0])
+        z_upper, z_lower = (z[look] for z in self.levels(share, family))
+        return bounds_at(asked, counts, layout, z_upper, z_lower, population=self.population)
 
     def verdicts(self, counts: Counts, layout: Layout, look: int, before: Int) -> tuple[Int, list[Bounds]]:
         """Decide all claims at a look: codes 0 open, 1 certified, 2 refuted, of shape (audits, claims).
@@ -321,14 +314,20 @@ class Schedule:
         are fixed beforehand: a bin where a handful of labels found nothing would get no more of them, and its
         positives would be missed for good.
         """
-        size, drawn = counts.size, np.where(layout.known, 0.0, counts.labels)
+        drawn = np.where(layout.known, 0.0, counts.labels)
+        return self.place(counts.size, drawn, layout, self.totals[look], counts if look else None)
+
+    def place(
+        self, size: Float, drawn: Float, layout: Layout, total: float, found: Counts | None = None
+    ) -> Int:
+        """Place ``total`` labels, given those drawn and, from these or other rows, what was ``found``."""
         free = np.where(layout.known, 0.0, size)
-        weight = within = layout.within(free, counts if look else None)
-        if look:
-            whole = self._neyman(size, _guess(counts, layout), layout)  # of each bin
+        weight = within = layout.within(free, found)
+        if found is not None:
+            whole = self._neyman(size, _guess(found, layout), layout)  # of each bin
             weight = whole / np.maximum(size, 1.0) * (free @ layout.siblings)
             weight = within * np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True) * (free > 0))
-        return allocate(weight / np.sqrt(layout.cost), drawn, free, self.totals[look], layout.cost)
+        return allocate(weight / np.sqrt(layout.cost), drawn, free, total, layout.cost)
 
     def _neyman(self, size: Float, share: Float, layout: Layout) -> Float:
         """Labels per stratum that narrow the rates most, up to a factor, at these shares of label 1."""
@@ -343,6 +342,21 @@ class Schedule:
                 up, down = (zero / total) ** 2, (one / total) ** 2
                 variance += size**2 * np.where(decided, up @ own, down @ own)
         return np.where(layout.known, 0.0, np.sqrt(variance * share * (1 - share)))
+
+
+def bounds_at(
+    asked: Claim, counts: Counts, layout: Layout, z_upper: float, z_lower: float, *, population: bool
+) -> Bounds:
+    """Evaluate a claim, its bounds being so many standard errors away; parity, with all labels 1."""
+    out = []
+    for label in asked.question.labels or (1,):
+        narrow, wide = (
+            layout.limits(counts, asked.model, label, z, population=population) for z in (z_upper, z_lower)
+        )
+        out.append(compare_rates(narrow, wide, layout.pairs, ratio=asked.question.ratio))
+    estimate, lower, upper = (np.max(v, axis=0) for v in zip(*out, strict=True))
+    whole = [np.max(v, axis=-1, initial=0.0) for v in (estimate, lower, upper)]
+    return Bounds(whole[0], whole[1], np.minimum(whole[2], 1.0), (estimate, lower, upper))
 
 
 def _guess(counts: Counts, layout: Layout) -> Float:
@@ -360,6 +374,30 @@ def _cut(limits: RateLimits, a: Int, b: Int) -> Bool:
     return np.asarray(limits.cut[..., a] | limits.cut[..., b])
 
 
+def _half_step(
+    limits: RateLimits, a: Int, b: Int, of_a: Float | float = 1.0, of_b: Float | float = 1.0
+) -> Float:
+    """Half of the largest step in which a difference moves, as far as no other labels smooth it.
+
+    Where nearly all of what is unknown are a few labels that each stand for many rows, the estimate lies on a
+    lattice, and a limit without a correction for continuity errs more often than it says.
+    """
+    steps = np.stack([of_a * limits.step[..., a], of_b * limits.step[..., b]])
+    own = np.stack([of_a**2 * limits.alone[..., a], of_b**2 * limits.alone[..., b]])
+    error = of_a**2 * limits.error[..., a] + of_b**2 * limits.error[..., b]
+    step = steps.max(axis=0)
+    others = np.maximum(error - np.where(steps[0] >= steps[1], *own), 0.0)
+    # The characteristic function of the others at the frequency of the lattice.
+    return np.asarray(step / 2 * np.exp(-2 * np.pi**2 * others / np.maximum(step, 1e-12) ** 2))
+
+
+def compare_rates(
+    narrow: RateLimits, wide: RateLimits, pairs: tuple[Int, Int], *, ratio: bool
+) -> tuple[Float, Float, Float]:
+    """The differences of pairs of rates, or 1 minus their ratios, with lower and upper bounds."""
+    return (_ratio if ratio else _difference)(narrow, wide, *pairs)
+
+
 def _difference(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float, Float, Float]:
     """Differences of pairs with bounds: limits combined in quadrature, as Newcombe's; cut ones are added."""
     unknown = np.isnan(narrow.rate[..., a]) | np.isnan(narrow.rate[..., b])
@@ -367,9 +405,10 @@ def _difference(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[F
     high = high + np.hypot((narrow.high - narrow.most)[..., a], (narrow.least - narrow.low)[..., b])
     low = wide.least[..., a] - wide.most[..., b]
     low = low - np.hypot((wide.least - wide.low)[..., a], (wide.high - wide.most)[..., b])
-    high = np.where(_cut(narrow, a, b), narrow.high[..., a] - narrow.low[..., b], high)
-    low = np.where(_cut(wide, a, b), wide.low[..., a] - wide.high[..., b], low)
-    gap = narrow.rate[..., a] - narrow.rate[..., b]
+    high = np.where(_cut(narrow, a, b), narrow.high_apart[..., a] - narrow.low_apart[..., b], high)
+    low = np.where(_cut(wide, a, b), wide.low_apart[..., a] - wide.high_apart[..., b], low)
+    gap, half = narrow.rate[..., a] - narrow.rate[..., b], _half_step(narrow, a, b)
+    high, low = high + half, low - half
     return gap, np.where(unknown, -1.0, low), np.where(unknown | np.isnan(high), 1.0, high)
 
 
@@ -385,9 +424,11 @@ def _ratio(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float,
         x, y = (wide.high - wide.most)[..., a], (wide.least - wide.low)[..., b]
         root = np.sqrt(np.maximum(q * q * x * x + y * y * p * p - x * x * y * y, 0.0))
         most = np.where(q > y, (p * q + root) / (q * q - y * y), np.inf)
-        least = np.where(_cut(narrow, a, b), narrow.low[..., a] / narrow.high[..., b], least)
-        most = np.where(_cut(wide, a, b), wide.high[..., a] / wide.low[..., b], most)
-        gap = 1 - narrow.rate[..., a] / narrow.rate[..., b]
+        least = np.where(_cut(narrow, a, b), narrow.low_apart[..., a] / narrow.high_apart[..., b], least)
+        most = np.where(_cut(wide, a, b), wide.high_apart[..., a] / wide.low_apart[..., b], most)
+        p, q = narrow.rate[..., a], narrow.rate[..., b]
+        gap, half = 1 - p / q, _half_step(narrow, a, b, 1 / q, p / q**2)
+        least, most = least - half, most + half
     unsure = unknown | np.isnan(least) | np.isnan(most)
     return gap, np.where(unsure, -1.0, np.maximum(1 - most, -1.0)), np.where(unsure, 1.0, 1 - least)
 

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.audit.plan import QUESTIONS, AuditPlan, PlanSettings, Schedule
+from fairask.audit.plan import QUESTIONS, AuditPlan, PlanSettings, Question, Schedule
 from fairask.audit.strata import Counts, Layout, PoolRows, Strata
 from fairask.checks import check_count, check_lengths
 from fairask.metrics import Float, Int, binary_labels
@@ -94,7 +94,7 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
         goal = schedule.next_counts(plain, layout, look)
         wanted = goal - np.where(layout.known, 0, plain.labels).astype(np.int64)
         for _ in range(3):
-            part, rest = _draw(left[:, open_], np.maximum(wanted, 0), rng)
+            part, rest = draw(left[:, open_], np.maximum(wanted, 0), rng)
             left[:, open_] = rest
             flips = rng.binomial(part[0], noise[1]) - rng.binomial(part[1], noise[0]) if noise.any() else 0
             told[:, open_] += np.stack([part[0] - flips, part[1] + flips, part[2]])
@@ -111,7 +111,7 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
     return verdict, used
 
 
-def _draw(left: Int, wanted: Int, rng: np.random.Generator) -> tuple[Int, Int]:
+def draw(left: Int, wanted: Int, rng: np.random.Generator) -> tuple[Int, Int]:
     """Draw rows without replacement from strata of three kinds of rows."""
     wanted = np.minimum(wanted, left.sum(axis=0))
     first = rng.hypergeometric(left[0], left[1] + left[2], wanted)
@@ -416,7 +416,15 @@ def _chances(
 ) -> tuple[float, float, float]:
     """Share of audits that certify and refute, and labels used, if two groups' rates are ``gap`` apart."""
     layout, size = strata.layout, strata.sizes.astype(np.float64)
-    question = QUESTIONS[plan.metric]
+    ones = ones_apart(size, share, layout, QUESTIONS[plan.metric], gap)
+    shape, rng = (n_audits, len(size)), np.random.default_rng(plan.random_state)
+    truth = Truth(np.broadcast_to(size, shape), np.broadcast_to(ones, shape))
+    codes, used = play(truth, plan.schedule(float(size[~layout.known].sum())), layout, rng)
+    return float(np.mean(codes == CERTIFIED)), float(np.mean(codes == REFUTED)), float(used.mean())
+
+
+def ones_apart(size: Float, share: Float, layout: Layout, question: Question, gap: float) -> Float:
+    """Labels 1 per stratum at about these shares, the rates of the first two groups ``gap`` apart."""
     hits = size * (share if question.labels[0] == 1 else 1 - share)
     decided = layout.decision[0] == 1
     rate = hits[decided].sum() / max(hits.sum(), 1e-9)
@@ -429,11 +437,7 @@ def _chances(
             part = mine & (decided == b)
             held = max(hits[part].sum(), 1e-9)
             whole[part] = np.minimum(hits[part] * max(wanted, 0.0) * total / held, size[part])
-    ones = np.rint(whole if question.labels[0] == 1 else size - whole)
-    shape, rng = (n_audits, len(size)), np.random.default_rng(plan.random_state)
-    truth = Truth(np.broadcast_to(size, shape), np.broadcast_to(np.clip(ones, 0, size), shape))
-    codes, used = play(truth, plan.schedule(float(size[~layout.known].sum())), layout, rng)
-    return float(np.mean(codes == CERTIFIED)), float(np.mean(codes == REFUTED)), float(used.mean())
+    return np.clip(np.rint(whole if question.labels[0] == 1 else size - whole), 0, size)
 
 
 def null_pools(

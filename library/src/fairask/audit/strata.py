@@ -156,7 +156,9 @@ class RateLimits:
     ``least`` and ``most`` are the estimates if rows without a label or group are what makes the rate least or
     most; ``low`` and ``high`` are the limits around these. With wrong labels a limit may be ``cut`` at 0 or 1
     far from the estimate, though the labels alone would allow for more: its distance then says little of the
-    estimate's error.
+    estimate's error. ``low_apart`` and ``high_apart`` share the error between two rates, for such ones.
+    ``error`` is the variance of the rate, ``step`` by how much one label moves it where it moves it most, and
+    ``alone`` the variance of the labels that do so.
     """
 
     rate: Float
@@ -165,6 +167,11 @@ class RateLimits:
     low: Float
     high: Float
     cut: Bool
+    low_apart: Float
+    high_apart: Float
+    error: Float
+    step: Float
+    alone: Float
 
 
 @dataclass(frozen=True)
@@ -294,45 +301,76 @@ class Layout:
         # The score limits are asymptotic; with few positives in a group the normal quantile errs more often
         # than it says (simulated: 0.058 for 0.05), Student's does not.
         fewest = found.min(axis=-1, keepdims=True) if self.n_groups == 2 else found
-        wide = np.asarray(stdtrit(np.maximum(fewest - 1, 1), ndtr(z)))
         told = np.maximum(counts.labels - counts.skipped, 0.0)
         same = not counts.skipped.any() and not (self.group == self.n_groups).any()
-        lows, highs, middles = [], [], []
-        for noise in np.unique(self.noise, axis=0):
-            # Labels that are wrongly told to be the conditioning one, and those of it that are missed.
-            wrong = noise[[1 - label, label]][:, self.group]
-            doubt = self.doubt[1 - label] if self.doubt.any() else None
-            args = (model, wrong, doubt, population)
-            middles.append(self._one(counts.size, (hits, hits), told, 0, None, *args))
-            for side in (0,) if same else (1, -1):
-                more = (hits + counts.skipped * (side < 0), hits + counts.skipped * (side > 0))
-                found_ = self._one(counts.size, more, counts.labels, side, wide, *args)
-                if side <= 0:
-                    lows.append((found_[0], found_[1]))
-                if side >= 0:
-                    highs.append((found_[0], found_[2]))
-        low, high = np.min([v for _, v in lows], axis=0), np.max([v for _, v in highs], axis=0)
+        # Labels that are wrongly told to be the conditioning one, and those of it that are missed.
+        wrongs = [noise[[1 - label, label]][:, self.group] for noise in np.unique(self.noise, axis=0)]
+        middle = [
+            self._rate(counts.size, hits, told, model, wrong, population=population) for wrong in wrongs
+        ]
+        rate, error, step, alone = np.mean(middle, axis=0)
+        doubt = self.doubt[1 - label] if self.doubt.any() else None
         # A rate of a handful of labels is not told, unless all rows are.
         unsure = ((counts.labels < counts.size) | population).astype(np.float64) @ self.members.T > 0
         dark = unsure & (hits @ self.members.T < FEWEST)
-        low, high = np.where(dark, 0.0, low), np.where(dark, 1.0, high)
-        rate = np.mean([m[0] for m in middles], axis=0)
-        least, most = np.min([p for p, _ in lows], axis=0), np.max([p for p, _ in highs], axis=0)
         # Of rows that are all told, without noise and of a known group, nothing is left to estimate.
         unsure = (told < counts.size) | self.noisy | population
         unsure = unsure | ((self.group == self.n_groups) & (counts.size > 0))
         counted = ~np.isnan(rate) & ~((unsure.astype(np.float64) @ self._reach.T) > 0)
-        least, most, low, high = (np.where(counted, rate, v) for v in (least, most, low, high))
-        cut = self.noise.any() & (((high >= 1) & (most < 1)) | ((low <= 0) & (least > 0)))
-        return RateLimits(rate, least, most, low, high, cut)
+
+        def ends(level: float) -> list[Float]:
+            """The least and the most estimate, and limits that err with this probability."""
+            wide = np.asarray(stdtrit(np.maximum(fewest - 1, 1), 1 - level))
+            lows, highs = [], []
+            for wrong in wrongs:
+                for side in (0,) if same else (1, -1):
+                    more = (hits + counts.skipped * (side < 0), hits + counts.skipped * (side > 0))
+                    found_ = self._one(
+                        counts.size, more, counts.labels, side, wide, model, wrong, doubt, population
+                    )
+                    if side <= 0:
+                        lows.append((found_[0], found_[1]))
+                    if side >= 0:
+                        highs.append((found_[0], found_[2]))
+            (least, low), (most, high) = np.min(lows, axis=0), np.max(highs, axis=0)
+            found = least, most, np.where(dark, 0.0, low), np.where(dark, 1.0, high)
+            return [np.where(counted, rate, v) for v in found]
+
+        level = float(ndtr(-z))
+        least, most, low, high = ends(level)
+        low_apart, high_apart = ends(level / 2)[2:] if self.noise.any() else (low, high)
+        cut = self.noise.any() & (((high_apart >= 1) & (most < 1)) | ((low_apart <= 0) & (least > 0)))
+        error, step, alone = (np.where(counted, 0.0, v) for v in (error, step, alone))
+        return RateLimits(rate, least, most, low, high, cut, low_apart, high_apart, error, step, alone)
 
     @functools.cached_property
     def _reach(self) -> Float:
         """1 where a stratum can change the rate of a group: its own, and rows of unknown group."""
         return np.asarray(np.maximum(self.members, (self.group == self.n_groups).astype(np.float64)))
 
+    def _rate(
+        self, held: Float, hits: Float, labels: Float, model: int, noise: Float, *, population: bool
+    ) -> tuple[Float, Float, Float, Float]:
+        """Rate from the labels told, its variance, and its largest step with the variance of such steps."""
+        zero, one = (
+            collapse(
+                held, hits, labels, self.members * (self.decision[model] == b), noise, population=population
+            )
+            for b in (0, 1)
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            total = zero.rows + one.rows
+            rate = one.rows / total
+            slopes = (1 - rate) / total, rate / total
+        each = [
+            (slope * m.step, slope**2 * m.alone, slope**2 * m.error)
+            for slope, m in zip(slopes, (one, zero), strict=True)
+        ]
+        (step, alone, error), (other, its, rest) = ([np.nan_to_num(v) for v in part] for part in each)
+        return rate, error + rest, np.maximum(step, other), np.where(step >= other, alone, its)
+
     def _one(
-        self, held: Float, hits: tuple[Float, Float], labels: Float, side: int, z: Float | None, model: int,
+        self, held: Float, hits: tuple[Float, Float], labels: Float, side: int, z: Float, model: int,
         noise: Float, doubt: Float | None, population: bool,
     ) -> tuple[Float, Float, Float]:  # fmt: skip
         """Rate and limits with unknown rows where they make it most (side 1) or least (-1)."""
@@ -357,8 +395,6 @@ class Layout:
         total = zero.rows + one.rows
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = one.rows / total
-        if z is None:
-            return rate, rate, rate
         if population:
             # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
             zero, one = (replace(v, weight=np.where(v.weight > 0, v.weight, 1 + z**2)) for v in parts)

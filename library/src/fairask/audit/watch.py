@@ -1,19 +1,17 @@
 """Watch: does a certificate still hold, month after month? Evidence that adds up over time.
 
-Each month has the model's decisions on new rows, and labels of a few rows that are drawn uniformly within
-each group. So the labelled positives of a group are a uniform sample of its positives, whatever the model
-decided.
+Each month has the model's decisions on new rows. Its strata are those of an audit: group, decision and bin of
+the score. Labels are drawn where they narrow the gap most, as far as the months before tell; those that exist
+already cost nothing. The months of a window make one pool, in which each label counts for the rows of its
+month and stratum that it stands for, and the audit's own limits bound the gap of the population that these
+rows are a sample of.
 
-Evidence is an e-value: a bet against a statement, which gains nothing on average where the statement is true
-(Turner, Ly and Grünwald 2024). For two groups with rates a and b and the statement ``a - b <= t``, a bet on
-the rates (a', b') pays their likelihood over that of the nearest pair for which the statement is true. The
-same bet is valid for samples without replacement, whose spread is smaller. Bets on a grid of pairs are
-averaged. A gain of 1 / delta has a probability of delta at most.
+- *refuted*: the gap of a window that ends with this month is above the tolerance. Windows are the last year
+  (``valid_for``), half of it, twice it and so on, and all months.
+- *still certified*: the gap of the last year is within the tolerance.
 
-- *refuted*: bets against "the gap was within the tolerance in every month", one that begins in each month, so
-  that a change in any of them is found. The error delta is that of all months together.
-- *still certified*: one bet on all labels of a window of months, against "the mean gap in these months was
-  above the tolerance", where each month counts by its labels. The error delta is that of each statement.
+One look follows each month, and each spends the same error: ``delta`` is the probability that a model is
+falsely refuted in any of the months for which the watch is planned, and that it is falsely certified.
 """
 
 from __future__ import annotations
@@ -26,86 +24,33 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, xlogy
+from numpy.typing import ArrayLike
 
-from fairask.checks import check_choice, check_count, check_lengths, check_share, check_tolerance
+from fairask.audit.bounds.boundaries import window_boundaries
+from fairask.audit.plan import COMPARISONS, ROUNDING, Bounds, Claim, Schedule, bounds_at, check_question
+from fairask.audit.strata import (
+    OUT,
+    UNTOLD,
+    Counts,
+    Layout,
+    Noise,
+    PoolRows,
+    bin_edges,
+    bins_for,
+    known_codes,
+    noise_table,
+)
+from fairask.checks import check_choice, check_count, check_lengths, check_share
 from fairask.errors import UserError
-from fairask.metrics import METRICS, Float, Int, encode_groups, soft_predictions
+from fairask.metrics import Bool, Float, Int
 from fairask.report import words
 
 Verdict = Literal["certified", "undecided", "refuted"]
-#: One number for each of two groups.
-Pair = tuple[float, float]
-_FORMAT = 1
-#: Rates on which is bet.
-_RATES = np.linspace(0.02, 0.98, 33)
-#: Halvings of an interval, after which a nearest pair is exact to 1e-12.
-_HALVINGS = 40
+_FORMAT = 2
+#: Bins of the score within each group and decision, at most.
+_BINS = 4
 #: How many times the labels at hand a forecast of further labels may be.
-_FAR = 64.0
-
-
-def nearest(a: Float, b: Float, n_a: float, n_b: float, offset: float) -> tuple[Float, Float]:
-    """The rates with ``a - b = offset`` that ``n_a`` and ``n_b`` rows tell apart least from (a, b).
-
-    Examples
-    --------
-    >>> x, y = nearest(np.array([0.9]), np.array([0.5]), 50, 50, 0.1)
-    >>> round(float(x[0]), 3), round(float(x[0] - y[0]), 3)
-    (0.766, 0.1)
-    """
-    low = np.full(a.shape, max(offset, 0.0))
-    high = np.full(a.shape, min(1.0 + offset, 1.0))
-    for _ in range(_HALVINGS):
-        x = (low + high) / 2
-        y = x - offset
-        # The divergence is convex along the line: go where it falls.
-        falls = n_a * (x - a) / (x * (1 - x)) + n_b * (y - b) / (y * (1 - y)) < 0
-        low, high = np.where(falls, x, low), np.where(falls, high, x)
-    x = (low + high) / 2
-    return x, x - offset
-
-
-@dataclass(frozen=True, eq=False)
-class Bets:
-    """Bets on pairs of rates against ``a - b <= tolerance`` (``above``) or against ``a - b >= tolerance``.
-
-    Examples
-    --------
-    >>> round(Bets.on(0.1, above=True).gain((95, 60), (100, 100)), 1)
-    7.5
-    >>> round(Bets.on(0.1, above=False).gain((95, 60), (100, 100)), 1)
-    -2.6
-    """
-
-    a: Float
-    b: Float
-    tolerance: float
-
-    @classmethod
-    @functools.cache
-    def on(cls, tolerance: float, *, above: bool) -> Self:
-        """Bet on every pair of the grid that contradicts the statement."""
-        a, b = (v.ravel() for v in np.meshgrid(_RATES, _RATES, indexing="ij"))
-        chosen = a - b > tolerance if above else np.abs(a - b) < tolerance
-        return cls(a[chosen], b[chosen], tolerance)
-
-    @functools.lru_cache(maxsize=4096)  # noqa: B019 - months that are past are asked again each month
-    def log_gains(self, hits: Pair, rows: Pair) -> Float:
-        """Logarithm of what each bet pays; ``hits`` and ``rows`` are those of both groups."""
-        if min(rows) == 0 or not len(self.a):
-            return np.zeros(len(self.a))  # nothing is known of a difference
-        x, y = nearest(self.a, self.b, rows[0], rows[1], self.tolerance)
-        missed = rows[0] - hits[0], rows[1] - hits[1]
-        return np.asarray(
-            xlogy(hits[0], self.a / x) + xlogy(missed[0], (1 - self.a) / (1 - x))
-            + xlogy(hits[1], self.b / y) + xlogy(missed[1], (1 - self.b) / (1 - y))
-        )  # fmt: skip
-
-    def gain(self, hits: Pair, rows: Pair) -> float:
-        """Logarithm of what all bets pay together, each with the same stake."""
-        return float(logsumexp(self.log_gains(hits, rows)) - np.log(max(len(self.a), 1)))
+_TIMES = np.geomspace(1.0, 64.0, 100)
 
 
 @dataclass
@@ -116,28 +61,27 @@ class Month:
     ----------
     name : str
         ``YYYY-MM``.
-    rows, selected : dict
-        By group, the rows and how many were decided positively.
-    asked : list of int
-        Row numbers that were drawn.
-    group, decision : list of int
-        Of the drawn rows.
+    sizes : list of int
+        Rows of each stratum.
+    known : list of list of int
+        Labels 0, labels 1 and rows without a label that were known at once, by stratum.
+    asked, stratum : list of int
+        Row numbers that were drawn, and the stratum of each.
     labels : list
         Of the drawn rows: 0, 1, -1 where nobody can tell, None while it is awaited.
-    bins : list of int
-        Rows of the month by tenths of the first month's scores.
+    scores : list of int
+        Rows by tenths of the first month's scores.
     source : str
         Digest of the month's table.
     """
 
     name: str
-    rows: dict[str, int]
-    selected: dict[str, int]
+    sizes: list[int]
+    known: list[list[int]]
     asked: list[int]
-    group: list[int]
-    decision: list[int]
+    stratum: list[int]
     labels: list[int | None]
-    bins: list[int] = field(default_factory=list)
+    scores: list[int] = field(default_factory=list)
     source: str = ""
 
     @property
@@ -145,22 +89,37 @@ class Month:
         """Drawn rows without an answer."""
         return [row for row, label in zip(self.asked, self.labels, strict=True) if label is None]
 
-    def counts(self, condition: int | None, n_groups: int, side: int) -> tuple[Float, Float]:
-        """Hits and rows of each group, given a label; without one, of all rows.
+    def told(self) -> Int:
+        """Labels 0, labels 1 and rows that nobody can label, by stratum: of shape (3, strata)."""
+        found = np.array(self.known, dtype=np.int64)
+        for stratum, label in zip(self.stratum, self.labels, strict=True):
+            if label is not None:
+                found[label, stratum] += 1  # -1 is the last
+        return found
 
-        Rows that nobody can label count as what makes a group's rate least (``side`` -1) or most (1); with
-        0 they are left out.
-        """
-        if condition is None:
-            names = list(self.rows)
-            return np.array([self.selected[n] for n in names], float), np.array([*self.rows.values()], float)
-        group, said = np.array(self.group, dtype=np.int64), np.array(self.decision)
-        told = np.array([-2 if v is None else v for v in self.labels])
-        lost = (told == -1) & (said == (side > 0)) if side else np.zeros(len(told), dtype=bool)
-        inside = (told == condition) | lost
-        rows = np.bincount(group[inside], minlength=n_groups)
-        hits = np.bincount(group[inside & (said == 1)], minlength=n_groups)
-        return hits.astype(np.float64), rows.astype(np.float64)
+
+@dataclass(frozen=True)
+class Look:
+    """What the labels of all months say after one of them; arrays where several watches are simulated.
+
+    Attributes
+    ----------
+    gap, lower, upper : float
+        Over the last year (``valid_for`` months), with the bounds that refute and certify.
+    month : tuple of float
+        Gap of this month alone, and the limits at one standard error.
+    refuted, certified : bool
+    doubtful : bool
+        Whether the gap of the last year is above the tolerance by more than its standard error.
+    """
+
+    gap: Float
+    lower: Float
+    upper: Float
+    month: tuple[Float, Float, Float]
+    refuted: Bool
+    certified: Bool
+    doubtful: Bool
 
 
 @dataclass(frozen=True)
@@ -173,24 +132,22 @@ class Standing:
         ``"certified"`` (still), ``"undecided"`` (it cannot be told any more), ``"refuted"``.
     since : str or None
         Month of the last certificate, or from which on the gap was above the tolerance.
-    gap : float
-        Measured on the labels of the window; NaN while there are none.
+    gap, lower, upper : float
+        Of the last year, with its bounds; no gap (None) while there are no labels.
     months : tuple of str
-        The window: first and last month.
+        First and last month of that year.
     labels, labels_needed : int, int or None
         Labels told in all, and further ones that would likely certify; None where none would.
-    evidence_for, evidence_against : float
-        Gains of the bets; 1 / delta decides.
     """
 
     verdict: Verdict
     since: str | None
-    gap: float
+    gap: float | None
+    lower: float
+    upper: float
     months: tuple[str, str] | None
     labels: int
     labels_needed: int | None
-    evidence_for: float
-    evidence_against: float
     tolerance: float
     metric: str
 
@@ -200,26 +157,82 @@ class Standing:
 
     def details(self) -> str:
         """Return what it rests on."""
-        return words.standing_details(self.gap, self.months, self.labels, self.metric, self.tolerance)
+        bounds = (self.gap, self.lower, self.upper)
+        return words.standing_details(bounds, self.months, self.labels, self.metric, self.tolerance)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        gap = None if np.isnan(self.gap) else self.gap
-        return {**dataclasses.asdict(self), "gap": gap, "months": list(self.months or ())}
+        return {**dataclasses.asdict(self), "months": list(self.months or ())}
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What was measured in a month: labels told, rows nobody can label, the gap and that of the window."""
+class ScoreBins:
+    """Where the scores of the first month are cut.
 
-    name: str
-    rows: int
-    labels: int
-    skipped: int
-    awaited: int
-    gap: float
-    error: float
-    window: float
+    Attributes
+    ----------
+    edges : list of list of float
+        By group and decision, the limits between bins.
+    prior : list of float or None
+        Mean score of each bin, if scores are from 0 to 1.
+    tenths : list of float
+        Limits between tenths of all scores.
+    bins : int
+        Most bins of a group and decision.
+    """
+
+    edges: list[list[float]]
+    prior: list[float] | None
+    tenths: list[float]
+    bins: int
+
+    @classmethod
+    def of(cls, score: Float, parent: Int, parents: int, bins: int) -> Self:
+        """Cut scores within each group and decision, as an audit does."""
+        good = ~np.isnan(score)
+        chance = bool(score[good].min() >= 0 and score[good].max() <= 1)
+        edges = [bin_edges(score[good & (parent == p)], bins, chance=chance).tolist() for p in range(parents)]
+        found = cls(edges, None, np.unique(np.quantile(score[good], np.arange(1, 10) / 10)).tolist(), bins)
+        if not chance:
+            return found
+        cell, n = found.cell(score, parent)[good], parents * bins
+        total, count = np.bincount(cell, score[good], n), np.bincount(cell, minlength=n)
+        prior = np.where(count > 0, total / np.maximum(count, 1), 0.5)
+        return dataclasses.replace(found, prior=prior.tolist())
+
+    def cell(self, score: Float, parent: Int) -> Int:
+        """``parent * bins + bin`` of each row; rows without a score are in the first bin."""
+        found = parent * self.bins
+        for p, edges in enumerate(self.edges):
+            mine = (parent == p) & ~np.isnan(score)
+            found[mine] += np.searchsorted(edges, score[mine], side="right")
+        return found
+
+
+def together(counts: Counts, firsts: Sequence[int]) -> Counts:
+    """Months from each of these to the last as one pool: axes (months, strata) become (windows, strata).
+
+    Strata may have been sampled more in one month than in another: each label counts for the rows that it
+    stands for, and the labels of a stratum are as many as would tell as much without such weights.
+
+    Examples
+    --------
+    >>> rows, ones, zeros = np.array([[100.0], [300.0]]), np.array([[10.0], [0.0]]), np.array([[0.0], [30.0]])
+    >>> found = together(Counts(rows, ones, zeros, 0 * ones), [0, 1])
+    >>> found.size.tolist(), found.ones.tolist(), found.labels.tolist()
+    ([[400.0], [300.0]], [[10.0], [0.0]], [[40.0], [30.0]])
+    """
+
+    def total(values: Float) -> Float:
+        return np.asarray(np.flip(np.cumsum(np.flip(values, -2), axis=-2), -2)[..., list(firsts), :])
+
+    labels = counts.labels
+    weight = counts.size / np.maximum(labels, 1.0)
+    seen, square = total(weight * labels), total(weight**2 * labels)
+    each = seen / np.maximum(square, 1e-300)
+    return Counts(
+        total(counts.size), *(each * total(weight * v) for v in (counts.ones, counts.zeros, counts.skipped))
+    )
 
 
 class Watch:
@@ -229,17 +242,21 @@ class Watch:
     ----------
     groups : sequence
         Names of the groups.
-    metric : {"tprp", "fprp", "eo", "dp"}
-        ``"dp"`` needs no labels.
+    metric : str
+        Any of an audit's; ``"dp"`` and ``"selection-ratio"`` need no labels.
     tolerance, delta : float
     certified : str, optional
         The month (YYYY-MM) in which an audit certified the model.
     labels : int
         Labels per month.
     valid_for : int
-        Months for which a certificate holds unless it is refuted, and months of a window.
+        Months for which a certificate holds unless it is refuted, and months that a new one is about.
     horizon : int
         Months for which the watch is planned: ``delta`` is the error of all of them together.
+    compare : {"pairs", "rest"}
+        All pairs of groups, or each group with all others together.
+    noise : float or mapping
+        Probability of a wrong label, as an audit takes it.
     random_state : int
 
     Examples
@@ -268,105 +285,179 @@ class Watch:
         labels: int = 200,
         valid_for: int = 12,
         horizon: int = 36,
+        compare: str = "pairs",
+        noise: Noise = 0.0,
         random_state: int = 0,
     ) -> None:
         self.groups = [str(g) for g in groups]
         if len(set(self.groups)) < 2:
             raise ValueError(f"groups={list(groups)!r} must name at least two different groups")
-        self.metric = check_choice(metric, "metric", METRICS)
-        self.tolerance = check_tolerance(tolerance)
+        self.claim = Claim(check_question(metric), check_share(tolerance, "tolerance"))
         self.delta = check_share(delta, "delta")
         self.certified = None if certified is None else check_month(certified)
-        self.labels = check_count(labels, "labels", least=len(self.groups))
+        self.labels = check_count(labels, "labels", least=2 * len(self.groups))
         self.valid_for = check_count(valid_for, "valid_for")
         self.horizon = check_count(horizon, "horizon")
+        self.compare = check_choice(compare, "compare", COMPARISONS)
+        self.noise, self.doubt = noise_table(noise, self.groups)
         self.random_state = check_count(random_state, "random_state", least=0)
         self.months: list[Month] = []
-        self._counts: dict[tuple[str, int | None, int], NDArray[np.float64]] = {}  # of months that are told
-        self.tenths: list[float] = []  #: the limits between tenths of the first month's scores
+        self.bins: ScoreBins | None = None
+        self._looks: list[Look] = []
 
     @property
     def needs_labels(self) -> bool:
         """Whether the metric is about rows with a label."""
-        return METRICS[self.metric] != (None,)
+        return bool(self.claim.question.labels)
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """The strata: by group (the last are rows of unknown group), decision and bin; then known ones."""
+        parents, bins = self._parents, 1 if self.bins is None else self.bins.bins
+        parent = np.concatenate([np.repeat(np.arange(parents), bins), np.arange(parents)])
+        known = np.arange(len(parent)) >= parents * bins
+        prior = None
+        if self.bins is not None and self.bins.prior is not None:
+            prior = np.concatenate([self.bins.prior, np.full(parents, 0.5)])
+        return Layout(
+            parent // 2, (parent % 2)[None, :], len(self.groups), parent, known, np.ones(len(parent)),
+            prior=prior, rest=self.compare == "rest",
+            noise=self.noise * self.needs_labels, doubt=self.doubt * self.needs_labels,
+        )  # fmt: skip
+
+    @property
+    def _parents(self) -> int:
+        """Groups, rows of unknown group among them, times decisions."""
+        return 2 * (len(self.groups) + 1)
+
+    # -- months -----------------------------------------------------------------------------------
 
     def add(
-        self, month: str, pred: ArrayLike, groups: ArrayLike, score: ArrayLike | None = None, source: str = ""
+        self,
+        month: str,
+        pred: ArrayLike,
+        groups: ArrayLike,
+        score: ArrayLike | None = None,
+        *,
+        known: Mapping[int, object] | None = None,
+        labels: int | None = None,
     ) -> Int:
-        """Take the decisions of a month; return the rows to label, drawn uniformly within each group.
+        """Take the decisions of a month; return the rows to label.
 
         Parameters
         ----------
         month : str
             ``YYYY-MM``, after all months before.
         pred, groups : array-like
-            Decision (0 or 1) and group of every new row.
+            Decision and group of every new row.
         score : array-like, optional
-            The model's score, of which shifts are reported.
-        source : str
-            Digest of the table, kept with the month.
+            A number per row that may tell labels 1 from 0, in every month or in none. Its shifts are
+            reported.
+        known : mapping, optional
+            Labels that exist already, by row; None where nobody can tell. None of these rows is asked for.
+        labels : int, optional
+            Labels from this month on.
+
+        Examples
+        --------
+        >>> watch = Watch(["f", "m"], labels=20)
+        >>> len(watch.add("2026-02", [0, 1] * 50, ["f", "m"] * 50))
+        20
         """
+        codes = known_codes(known, None)
+        rows = PoolRows.of_arrays(pred, groups, score=score, known=codes, seed=self.random_state)
+        return self.add_rows(month, rows, labels=labels)
+
+    def add_rows(self, month: str, rows: PoolRows, *, labels: int | None = None, source: str = "") -> Int:
+        """Take the rows of a month as an audit sees them, with the digest of their table."""
         check_month(month)
-        if self.months and month <= self.months[-1].name:
+        last = self.months[-1] if self.months else None
+        if last is not None and month <= last.name:
+            given = "was added before" if month in {m.name for m in self.months} else "is in the past"
             raise UserError(
-                f"{month} is not after {self.months[-1].name}, the last month of the watch",
+                f"{month} {given}: the last month of the watch is {last.name}",
                 "Add months in their order, each once",
+            )
+        if self.certified is not None and month < self.certified:
+            raise UserError(
+                f"{month} is before the certificate of {self.certified}", "Add months from then on"
             )
         if len(self.months) == self.horizon:
             raise UserError(
                 f"the watch was planned for {self.horizon} months, and they are over",
                 "Begin another with a new audit: its error is its own",
             )
-        if self.months and self.months[-1].awaited:
+        if last is not None and last.awaited:
             raise UserError(
-                f"{len(self.months[-1].awaited):,} rows of {self.months[-1].name} wait for a label",
+                f"{len(last.awaited):,} rows of {last.name} wait for a label",
                 "Tell their labels first (or that nobody can label them)",
             )
-        decided, (names, own) = soft_predictions(pred), encode_groups(groups, "groups")
-        check_lengths(pred=len(decided), groups=len(own))
-        if not np.isin(decided, (0.0, 1.0)).all():
-            raise ValueError("pred must be decisions, 0 or 1: a watch follows what was decided")
-        strange = [str(g) for g in names if str(g) not in self.groups]
-        if strange:
+        if strange := [str(g) for g in rows.names if str(g) not in self.groups]:
             raise UserError(
                 f"{month} has the group {strange[0]!r}, which the certificate does not know",
                 f"Its groups are {', '.join(map(repr, self.groups))}",
             )
-        codes = np.array([self.groups.index(str(g)) for g in names])[own]
+        if last is not None and (rows.score is None) != (self.bins is None):
+            has, had = ("no", "a") if rows.score is None else ("a", "no")
+            raise UserError(
+                f"{month} has {has} score, and the months before had {had} score",
+                "Give the score of every month, or of none",
+            )
+        if labels is not None:
+            self.labels = check_count(labels, "labels", least=2 * len(self.groups))
+        assert rows.cell is not None
+        code = np.array([*(self.groups.index(str(g)) for g in rows.names), len(self.groups)])
+        parent = (2 * code[rows.group] + rows.decision[0])[rows.cell]
+        label = rows.label[rows.cell]
+        if not self.needs_labels:
+            label = np.where(label == OUT, OUT, UNTOLD)
+        cell, inside = parent, label != OUT
+        if rows.score is not None:
+            if self.bins is None:
+                bins = bins_for(self.labels, 2 * len(self.groups), _BINS)
+                self.bins = ScoreBins.of(rows.score, parent, self._parents, bins)
+                self.__dict__.pop("layout", None)
+            cell = self.bins.cell(rows.score, parent)
+        layout = self.layout
+        stratum = np.where(label == UNTOLD, cell, parent + int((~layout.known).sum()))
+        sizes = np.bincount(stratum[inside], minlength=len(layout.known))
+        taken = np.zeros(len(layout.known), dtype=np.int64)
+        if self.needs_labels:
+            found = self._window() if self.months else None
+            taken = self.place(sizes[None], self.labels, found)[0]
         rng = np.random.default_rng([self.random_state, len(self.months)])
-        drawn = [np.zeros(0, dtype=np.int64)]
-        for g in range(len(self.groups) if self.needs_labels else 0):
-            mine = np.flatnonzero(codes == g)
-            share = self.labels // len(self.groups) + (g < self.labels % len(self.groups))
-            drawn.append(rng.choice(mine, min(share, len(mine)), replace=False))
-        asked = np.sort(np.concatenate(drawn))
-        size = np.bincount(codes, minlength=len(self.groups))
-        positive = np.bincount(codes, weights=decided, minlength=len(self.groups))
+        drawn = [
+            rng.choice(np.flatnonzero(inside & (stratum == s)), taken[s], replace=False)
+            for s in np.flatnonzero(taken)
+        ]
+        asked = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *drawn]))
+        scores: list[int] = []
+        if self.bins is not None and rows.score is not None:
+            tenth = np.searchsorted(self.bins.tenths, rows.score[inside & ~np.isnan(rows.score)])
+            scores = np.bincount(tenth, minlength=len(self.bins.tenths) + 1).tolist()
         self.months.append(
             Month(
                 month,
-                rows=dict(zip(self.groups, size.tolist(), strict=True)),
-                selected=dict(zip(self.groups, positive.astype(int).tolist(), strict=True)),
+                sizes=sizes.tolist(),
+                known=[np.bincount(stratum[label == v], minlength=len(sizes)).tolist() for v in (0, 1, -1)],
                 asked=asked.tolist(),
-                group=codes[asked].tolist(),
-                decision=decided[asked].astype(int).tolist(),
+                stratum=stratum[asked].tolist(),
                 labels=[None] * len(asked),
-                bins=self._bins(score),
+                scores=scores,
                 source=source,
             )
         )
-        if not len(asked):
-            self._settle()
         return asked
 
-    def _bins(self, score: ArrayLike | None) -> list[int]:
-        if score is None:
-            return []
-        values = np.asarray(score, dtype=np.float64)
-        if not self.tenths:
-            self.tenths = np.unique(np.quantile(values, np.arange(1, 10) / 10)).tolist()
-        places = np.searchsorted(self.tenths, values)
-        return [int(n) for n in np.bincount(places, minlength=len(self.tenths) + 1)]
+    def place(self, sizes: Int, labels: int, found: Counts | None = None) -> Int:
+        """Place the labels of a month, one in each stratum at least; the leading axis is of watches.
+
+        Without what was ``found`` before, groups and decisions get as many each.
+        """
+        schedule, layout = Schedule((self.claim,), self.delta, (labels,)), self.layout
+        size = np.asarray(sizes, dtype=np.float64)
+        least = np.where(layout.known, 0.0, np.minimum(size, 1.0))
+        return schedule.place(size, least, layout, labels, found)
 
     def tell(self, rows: ArrayLike, labels: Sequence[object] | ArrayLike) -> None:
         """Take labels (0 or 1; None where nobody can tell) of rows of the last month, all of them or none."""
@@ -381,67 +472,133 @@ class Watch:
                 )
             if label is not None and label not in (0, 1):
                 raise ValueError(f"labels has {label!r} for row {row}; expected 0, 1 or None")
-        if month is None:
-            return
-        for row, label in zip(given, told, strict=True):
-            month.labels[places[row]] = -1 if label is None else int(label == 1)
-        self._settle()
+        if month is not None:
+            for row, label in zip(given, told, strict=True):
+                month.labels[places[row]] = -1 if label is None else int(label == 1)
+            del self._looks[len(self.months) - 1 :]
 
-    def _settle(self) -> None:
-        """Certify again if the last month is told and its window has the evidence."""
-        self._counts.clear()
-        last = self.months[-1]
-        if not last.awaited and self._evidence_for(self._window()) >= np.log(1 / self.delta):
-            self.certified = last.name
+    # -- looking ----------------------------------------------------------------------------------
 
-    def _window(self) -> list[Month]:
-        """The months whose labels are told, up to ``valid_for`` before the last of them."""
-        told = [m for m in self.months if not m.awaited]
-        return [m for m in told if months_between(m.name, told[-1].name) < self.valid_for]
+    def _told(self) -> list[Month]:
+        """The months whose labels are all told."""
+        return [m for m in self.months if not m.awaited]
+
+    def _counts(self, months: Sequence[Month]) -> Counts:
+        """Labels of months, of shape (months, strata); parity is the rate of rows whose labels are all 1."""
+        size = np.array([m.sizes for m in months], dtype=np.float64)
+        if not self.needs_labels:
+            return Counts(size, size, 0 * size, 0 * size)
+        zeros, ones, skipped = np.array([m.told() for m in months], dtype=np.float64).transpose(1, 0, 2)
+        return Counts(size, ones, zeros, skipped)
+
+    def _first(self, names: Sequence[str], months: float) -> int:
+        """Number of the first of the last months, up to so many before the end."""
+        return next(i for i, name in enumerate(names) if months_between(name, names[-1]) < months)
+
+    def _window(self) -> Counts:
+        """The labels of the last year as one pool, with an axis of one watch."""
+        told = self._told()
+        return together(self._counts(told[self._first([m.name for m in told], self.valid_for) :]), [0])
+
+    def _windows(self, names: Sequence[str]) -> tuple[int, ...]:
+        """First months of the windows that end with the last: half a year's, a year's, two, ..., all."""
+        lengths = (max(self.valid_for * 2.0**k, 1.0) for k in range(-1, 10))
+        return tuple(sorted({0, *(self._first(names, length) for length in lengths)}))
+
+    def levels(self, names: Sequence[str]) -> list[tuple[float, float]]:
+        """Standard errors kept by the bounds that certify and refute, after each of these months."""
+        until = [names[: n + 1] for n in range(len(names))]
+        year = tuple((self._first(part, self.valid_for),) for part in until)
+        windows = tuple(self._windows(part) for part in until)
+        # As in an audit: certifying needs every pair of groups, refuting any one, which share the error.
+        family = max(len(self.claim.question.labels), 1) * len(self.layout.pairs[0])
+        spend = self.delta / self.horizon
+        return [*zip(window_boundaries(year, spend), window_boundaries(windows, spend / family), strict=True)]
+
+    def _bounds(self, counts: Counts, z_upper: float, z_lower: float) -> Bounds:
+        """Bounds on the gap of the population; strata without rows are left out."""
+        kept = counts.size.any(axis=tuple(range(counts.size.ndim - 1)))
+        whole = self.layout
+        layout = dataclasses.replace(
+            whole, group=whole.group[kept], decision=whole.decision[:, kept], parent=whole.parent[kept],
+            known=whole.known[kept], cost=whole.cost[kept], prior=None,
+        )  # fmt: skip
+        part = Counts(*(v[..., kept] for v in (counts.size, counts.ones, counts.zeros, counts.skipped)))
+        return bounds_at(self.claim, part, layout, z_upper, z_lower, population=True)
+
+    def look(self, names: Sequence[str], counts: Counts, levels: tuple[float, float]) -> Look:
+        """Look at the labels of months, whose axes are (months, strata), or (watches, months, strata)."""
+        firsts, tolerance = self._windows(names), self.claim.tolerance + ROUNDING
+        year = firsts.index(self._first(names, self.valid_for))
+        found = self._bounds(together(counts, firsts), *levels)
+        one = self._bounds(together(counts, [firsts[year], len(names) - 1]), 1.0, 1.0)
+        return Look(
+            gap=found.estimate[..., year],
+            lower=found.lower[..., year],
+            upper=found.upper[..., year],
+            month=(one.estimate[..., 1], one.lower[..., 1], one.upper[..., 1]),
+            refuted=np.asarray((found.lower > tolerance).any(axis=-1)),
+            certified=found.upper[..., year] <= tolerance,
+            doubtful=one.lower[..., 0] > tolerance,
+        )
+
+    @property
+    def looks(self) -> list[Look]:
+        """One look for each month whose labels are told."""
+        told = self._told()
+        if len(self._looks) < len(told):
+            names = [m.name for m in told]
+            for n, levels in enumerate(self.levels(names)[len(self._looks) :], len(self._looks) + 1):
+                self._looks.append(self.look(names[:n], self._counts(told[:n]), levels))
+        return self._looks
+
+    def _since(self, look: int) -> str:
+        """The month from which on the gap speaks most against the model, as seen at a look."""
+        z = self.levels([m.name for m in self._told()])[look][1]
+        counts = together(self._counts(self.months[: look + 1]), range(look + 1))
+        return self.months[int(np.argmax(self._bounds(counts, z, z).lower))].name
 
     def standing(self) -> Standing:
         """Say where the model stands after the labels told so far."""
-        window, certified = self._window(), self.certified
-        against, since = self._evidence_against([m for m in self.months if not m.awaited])
-        evidence = self._evidence_for(window) if window else 0.0
-        gap = self._gap(window)[0] if window else float("nan")
+        looks, told = self.looks, self._told()
+        refuted = next((n for n, look in enumerate(looks) if look.refuted), None)
+        renewed = [m.name for m, look in zip(told, looks, strict=True) if look.certified]
+        since = max([*([] if self.certified is None else [self.certified]), *renewed], default=None)
         verdict: Verdict = "undecided"
-        if against >= np.log(1 / self.delta):
-            verdict = "refuted"
-        elif certified is not None:
-            last = self.months[-1].name if self.months else certified
-            # A bet that has won anything is a reason to doubt, long before it is a proof.
-            holds = months_between(certified, last) < self.valid_for and against <= 0.0
-            verdict = "certified" if holds else "undecided"
+        if refuted is not None:
+            verdict, since = "refuted", self._since(refuted)
+        elif since is not None:
+            age = months_between(since, self.months[-1].name) if self.months else 0
+            if age < self.valid_for and not (looks and looks[-1].doubtful):
+                verdict = "certified"
+        gap, lower, upper = np.nan, 0.0, 1.0
+        if looks:
+            gap, lower, upper = map(float, (looks[-1].gap, looks[-1].lower, looks[-1].upper))
+        names = [m.name for m in told]
         return Standing(
-            verdict,
-            since if verdict == "refuted" else certified,
-            gap,
-            (window[0].name, window[-1].name) if window else None,
-            sum(label is not None for m in self.months for label in m.labels),
-            self._labels_needed(window) if verdict == "undecided" and window else None,
-            float(np.exp(min(evidence, 50.0))),
-            float(np.exp(min(against, 50.0))),
-            self.tolerance,
-            self.metric,
+            verdict=verdict,
+            since=since,
+            gap=None if np.isnan(gap) else gap,
+            lower=lower,
+            upper=upper,
+            months=(names[self._first(names, self.valid_for)], names[-1]) if names else None,
+            labels=sum(label is not None for m in self.months for label in m.labels),
+            labels_needed=self._labels_needed() if verdict == "undecided" and self.needs_labels else None,
+            tolerance=self.claim.tolerance,
+            metric=self.claim.metric,
         )
 
-    def measured(self) -> list[Measured]:
-        """What was measured in each month, and over the window that ends with it."""
-        found, told = [], []
-        for m in self.months:
-            if not m.awaited:
-                told.append(m)
-            window = [w for w in told if months_between(w.name, m.name) < self.valid_for]
-            gap, error = (float("nan"), float("nan")) if m.awaited else self._gap([m])
-            answers = [label for label in m.labels if label is not None]
-            found.append(
-                Measured(
-                    m.name, sum(m.rows.values()), sum(v >= 0 for v in answers), sum(v < 0 for v in answers),
-                    len(m.awaited), gap, error, self._gap(window)[0] if window else float("nan"),
-                )
-            )  # fmt: skip
-        return found
+    def _labels_needed(self) -> int | None:
+        """Further labels like those of the last year that would certify, if the rates are what they seem."""
+        told = self._told()
+        if not told:
+            return None
+        found = self._window()
+        names = [m.name for m in told]
+        labels = sum(len(m.asked) for m in told[self._first(names, self.valid_for) :])
+        more = Counts(found.size, *(_TIMES[:, None] * v for v in (found.ones, found.zeros, found.skipped)))
+        enough = self._bounds(more, self.levels(names)[-1][0], 1.0).upper <= self.claim.tolerance + ROUNDING
+        return int(np.ceil((_TIMES[np.argmax(enough)] - 1) * labels)) if enough.any() else None
 
     def shift(self) -> dict[str, Any]:
         """Compare the last month with the first, without labels: shares of groups, decisions, scores.
@@ -451,86 +608,19 @@ class Watch:
         """
         if len(self.months) < 2:
             return {}
-        first, last = self.months[0], self.months[-1]
-        found: dict[str, Any] = {"months": [first.name, last.name], "groups": {}}
-        sizes = [sum(m.rows.values()) for m in (first, last)]
-        for g in self.groups:
-            found["groups"][g] = {
-                "share": [m.rows[g] / size for m, size in zip((first, last), sizes, strict=True)],
-                "selected": [m.selected[g] / max(m.rows[g], 1) for m in (first, last)],
+        ends, layout = (self.months[0], self.months[-1]), self.layout
+        rows = [np.bincount(layout.group, weights=m.sizes, minlength=len(self.groups)) for m in ends]
+        said = [np.bincount(layout.group, weights=layout.decision[0] * m.sizes) for m in ends]
+        found: dict[str, Any] = {"months": [m.name for m in ends], "groups": {}}
+        for g, name in enumerate(self.groups):
+            found["groups"][name] = {
+                "share": [float(n[g] / n.sum()) for n in rows],
+                "selected": [float(s[g] / max(n[g], 1)) for s, n in zip(said, rows, strict=True)],
             }
-        if first.bins and last.bins:
-            p, q = ((np.array(m.bins) + 0.5) / (sum(m.bins) + 0.5 * len(m.bins)) for m in (first, last))
+        if self.bins is not None:
+            p, q = ((np.array(m.scores) + 0.5) / (sum(m.scores) + 0.5 * len(m.scores)) for m in ends)
             found["psi"] = float(((q - p) * np.log(q / p)).sum())
         return found
-
-    def _pairs(self) -> list[tuple[int, int]]:
-        n = len(self.groups)
-        return [(a, b) for a in range(n) for b in range(n) if a != b]
-
-    def _pair_counts(
-        self, months: Sequence[Month], condition: int | None, a: int, b: int, sides: tuple[int, int]
-    ) -> tuple[Pair, Pair]:
-        """Hits and rows of two groups in some months together."""
-        for m in months:
-            for side in sides:
-                if (m.name, condition, side) not in self._counts:
-                    found = m.counts(condition, len(self.groups), side)
-                    self._counts[m.name, condition, side] = np.array(found)
-        first, second = (
-            np.sum([self._counts[m.name, condition, side] for m in months], axis=0)[:, g]
-            for g, side in zip((a, b), sides, strict=True)
-        )
-        return (float(first[0]), float(second[0])), (float(first[1]), float(second[1]))
-
-    def _evidence_for(self, months: Sequence[Month], times: float = 1.0) -> float:
-        """Least gain, over pairs of groups, of bets that the mean gap is within the tolerance."""
-        bets = Bets.on(self.tolerance, above=False)
-        gains = []
-        for condition in METRICS[self.metric]:
-            for a, b in self._pairs():
-                # Rows that nobody can label count as what makes the difference largest.
-                hits, rows = self._pair_counts(months, condition, a, b, (1, -1))
-                more = [(times * first, times * second) for first, second in (hits, rows)]
-                gains.append(bets.gain(*more))
-        return min(gains)
-
-    def _evidence_against(self, months: Sequence[Month]) -> tuple[float, str | None]:
-        """Gain of bets that the gap is above the tolerance from a month on, and that month."""
-        if not months:
-            return 0.0, None
-        bets = Bets.on(self.tolerance, above=True)
-        gains = []
-        for condition in METRICS[self.metric]:
-            for a, b in self._pairs():
-                each = [bets.log_gains(*self._pair_counts([m], condition, a, b, (-1, 1))) for m in months]
-                from_month = np.cumsum(np.array(each)[::-1], axis=0)[::-1]
-                gains.append(logsumexp(from_month, axis=1) - np.log(max(len(bets.a), 1)))
-        by_month = logsumexp(np.array(gains), axis=0) - np.log(len(gains))
-        return float(logsumexp(by_month) - np.log(self.horizon)), months[int(np.argmax(by_month))].name
-
-    def _gap(self, months: Sequence[Month]) -> tuple[float, float]:
-        """Largest difference of rates measured in some months, and its standard error; NaN without rows."""
-        found = [(float("nan"), float("nan"))]
-        for condition in METRICS[self.metric]:
-            for a, b in self._pairs():
-                hits, rows = self._pair_counts(months, condition, a, b, (0, 0))
-                if min(rows):
-                    p, q = hits[0] / rows[0], hits[1] / rows[1]
-                    found.append((p - q, float(np.sqrt(p * (1 - p) / rows[0] + q * (1 - q) / rows[1]))))
-        return max(found[1:], default=found[0])
-
-    def _labels_needed(self, months: Sequence[Month]) -> int | None:
-        """Further labels like those of the window that would certify, if the rates are what they seem."""
-        told = sum(label is not None for m in months for label in m.labels)
-        low, high = 1.0, _FAR
-        if not told or self._evidence_for(months, high) < np.log(1 / self.delta):
-            return None
-        while high / low > 1.05:
-            middle = float(np.sqrt(low * high))
-            enough = self._evidence_for(months, middle) >= np.log(1 / self.delta)
-            low, high = (low, middle) if enough else (middle, high)
-        return int(np.ceil((high - 1) * told))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the watch as plain values.
@@ -541,12 +631,14 @@ class Watch:
         >>> Watch.from_dict(watch.to_dict()).to_dict() == watch.to_dict()
         True
         """
-        settings = ("groups", "metric", "tolerance", "delta", "certified", "labels", "valid_for", "horizon",
-                    "random_state")  # fmt: skip
+        names = ("groups", "delta", "certified", "labels", "valid_for", "horizon", "compare",
+                 "random_state")  # fmt: skip
+        own = {"metric": self.claim.metric, "tolerance": self.claim.tolerance}
         return {
             "format": _FORMAT,
-            "settings": {name: getattr(self, name) for name in settings},
-            "tenths": self.tenths,
+            "settings": {name: getattr(self, name) for name in names} | own,
+            "noise": [self.noise.tolist(), self.doubt.tolist()],
+            "bins": None if self.bins is None else dataclasses.asdict(self.bins),
             "months": [dataclasses.asdict(m) for m in self.months],
         }
 
@@ -556,7 +648,8 @@ class Watch:
         if state["format"] != _FORMAT:
             raise ValueError(f"a watch of format {state['format']!r}; this version reads format {_FORMAT}")
         watch = cls(**state["settings"])
-        watch.tenths = list(state["tenths"])
+        watch.noise, watch.doubt = map(np.array, state["noise"])
+        watch.bins = None if state["bins"] is None else ScoreBins(**state["bins"])
         watch.months = [Month(**m) for m in state["months"]]
         return watch
 

@@ -27,10 +27,11 @@ class WatchOptions:
     month: Annotated[str | None, typer.Option(help="The month of the new rows: 2026-03.")] = None
     tell: Annotated[Path | None, typer.Option(help="A sheet that was filled in.")] = None
     known: Annotated[
-        str | None, typer.Option(help="A column with the outcomes: nothing is asked where there is one.")
+        str | None,
+        typer.Option(help="A column of outcomes, empty where there is none: only these are asked."),
     ] = None
-    score: Annotated[str | None, typer.Option(help="The model's score: its shifts are reported.")] = None
-    labels: Annotated[int | None, typer.Option(help="Labels per month; default 200.")] = None
+    score: Annotated[str | None, typer.Option(help="A score, if the audit has none.")] = None
+    labels: Annotated[int | None, typer.Option(help="Labels from this month on; default 200.")] = None
     valid_for: Annotated[int | None, typer.Option(help="Months that a certificate holds; default 12.")] = None
     horizon: Annotated[
         int | None, typer.Option(help="Months to watch, which share the error; default 36.")
@@ -66,7 +67,10 @@ def watch(options: WatchOptions) -> None:
         raise UserError(f"--{error}", "See fairask watch --help") from error
     sheet = None
     if options.table is not None and options.month is not None:
-        sheet = work.add(options.table, options.month, form=form, score=options.score, known=options.known)
+        sheet = work.add(
+            options.table, options.month, form=form,
+            score=options.score, known=options.known, labels=options.labels,
+        )  # fmt: skip
     if options.tell is not None:
         told = work.tell(options.tell, form=form)
         screen.say(f"{told:,} labels told.")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from fairask.audit.watch import Look
+
     #: Axes to draw on: one, several, or None for a new figure.
     Panels = Axes | Sequence[Axes] | None
 
@@ -534,23 +536,22 @@ def draw_labels_over_time(seconds: Sequence[float]) -> Figure:
     return figure
 
 
-def draw_months(
-    months: Sequence[str],
-    gap: Sequence[float],
-    error: Sequence[float],
-    window: Sequence[float],
-    tolerance: float,
-) -> Figure:
-    """Draw the gap of a watched model: of each month, and over the window that ends with it."""
+def draw_months(looks: Mapping[str, Look], tolerance: float) -> Figure:
+    """Draw the gap of a watched model: of each month, and over the year that ends with it, with bounds."""
     with style():
         figure, (axis,) = panels(None, 1, 1, (7.4, 3.0))
-        x, color = np.arange(len(months)), method_color("fare")
-        axis.errorbar(x, gap, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
-        axis.plot(x, window, color=color)
-        step = max(1, len(months) // 9)
-        axis.set_xticks(x[::step], [*months][::step])
-        highest = np.nanmax([*(np.array(gap) + error), *window, 0.0])
-        draw_tolerance(axis, tolerance, max(1.08 * float(highest), 1.6 * tolerance, 0.02))
+        x, color = np.arange(len(looks)), method_color("fare")
+        gap, lower, upper = (np.array([getattr(v, name) for v in looks.values()], float)
+                             for name in ("gap", "lower", "upper"))  # fmt: skip
+        month, low, high = (np.array(v, float) for v in zip(*(v.month for v in looks.values()), strict=True))
+        axis.fill_between(x, lower, upper, color=color, alpha=0.15, linewidth=0)
+        axis.plot(x, gap, color=color)
+        error = np.maximum([month - low, high - month], 0.0)
+        axis.errorbar(x, month, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
+        step = max(1, len(x) // 9)
+        axis.set_xticks(x[::step], [*looks][::step])
+        highest = np.nanmax([*gap, *month, 0.0])
+        draw_tolerance(axis, tolerance, max(1.3 * float(highest), 2.2 * tolerance, 0.02))
         axis.set_title("Gap by month")
     return figure
 

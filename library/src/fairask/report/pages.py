@@ -121,21 +121,21 @@ def write_watch(watch: Watch, path: Path) -> Path:
     ...     write_watch(Watch(["f", "m"]), Path(folder, "watch.html")).name
     'watch.html'
     """
-    measured = watch.measured()
-    told = [m for m in measured if not math.isnan(m.gap)]
-    figure = None
-    if told:
-        names, gaps, errors, windows = zip(*((m.name, m.gap, m.error, m.window) for m in told), strict=True)
-        figure = svg(draw_months(names, gaps, errors, windows, watch.tolerance), "watch")
+    looks = dict(zip([m.name for m in watch.months], watch.looks, strict=False))
+    told = {name: look for name, look in looks.items() if not np.isnan(look.month[0])}
     page = template("watch.html.j2").render(
         palette=ON_DARK,
         standing=watch.standing(),
         shifts=shift_sentences(watch.shift()),
-        months=measured,
+        months=watch.months,
+        looks=looks,
+        figure=svg(draw_months(told, watch.claim.tolerance), "watch") if told else None,
         groups=listed(watch.groups),
-        figure=figure,
-        metric_name=METRIC_NAMES[watch.metric],
+        metric_name=watch.claim.question.words,
         valid_for=watch.valid_for,
+        windows=", ".join(
+            f"{max(n, 1):g}" for n in (watch.valid_for // 2, watch.valid_for, 2 * watch.valid_for)
+        ),
         horizon=watch.horizon,
         delta=f"{watch.delta:g}",
     )

@@ -1227,17 +1227,25 @@ def standing_sentence(verdict: str, since: str | None, tolerance: float, needed:
 
 
 def standing_details(
-    gap: float, months: tuple[str, str] | None, labels: int, metric: str, tolerance: float
+    found: tuple[float | None, float, float],
+    months: tuple[str, str] | None,
+    labels: int,
+    metric: str,
+    tolerance: float,
 ) -> str:
-    """What the state of a watched model rests on.
+    """What the state of a watched model rests on: the gap with its bounds.
 
-    >>> standing_details(0.041, ("2026-01", "2026-06"), 1200, "tprp", 0.1)
-    'Gap measured from 2026-01 to 2026-06: 0.041 (tprp, tolerance 0.1). Labels in all: 1,200.'
+    >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-06"), 1200, "tprp", 0.1)
+    'Gap from 2026-01 to 2026-06: 0.041, between 0 and 0.093 (tprp, tolerance 0.1). Labels in all: 1,200.'
     """
-    if months is None or gap != gap:
+    gap, lower, upper = found
+    if months is None or gap is None:
         return f"No gap is measured yet ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
     when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
-    return f"Gap measured {when}: {gap:.3f} ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+    return (
+        f"Gap {when}: {gap:.3f}, between {lower:.3g} and {upper:.3g} ({metric}, tolerance {tolerance:g}). "
+        f"Labels in all: {labels:,}."
+    )
 
 
 def shift_sentences(shift: Mapping[str, Any]) -> list[str]:

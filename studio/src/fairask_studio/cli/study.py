@@ -403,6 +403,55 @@ def limits(
     say(as_json, {name: vars(config)[name] for name in names}, words)
 
 
+def watch(
+    study: StudyPlace,
+    table: Annotated[str | None, typer.Argument(help="New rows, with the columns of the pool.")] = None,
+    month: Annotated[str | None, typer.Option(help="The month of the new rows: 2026-03.")] = None,
+    tell: Annotated[Path | None, typer.Option(help="A sheet that was filled in.")] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(help="A column of outcomes, empty where there is none: only these are asked."),
+    ] = None,
+    labels: Annotated[int | None, typer.Option(help="Labels from this month on; default 200.")] = None,
+    who: Who = None,
+    as_json: Json = False,
+) -> None:
+    """Follow a certified model: let it decide on a month's rows, and label some of them.
+
+    Exit codes: 0 still certified; 1 refuted; 3 it cannot be told, or labels are awaited.
+    """
+    from fairask.cli.audit import EXIT_CODES
+    from fairask_studio.watch import add_month, tell_month
+
+    if (table is None) != (month is None) or (table is None) == (tell is None):
+        raise UserError(
+            "give a month's table with --month, or a sheet with --tell",
+            "fairask study watch STUDY TABLE --month 2026-03",
+        )
+    sheet = Path(f"watch-{month}.csv")
+    with open_study(study) as opened:
+        try:
+            if table is not None and month is not None:
+                found = add_month(opened, table, month, sheet, known=known, labels=labels, who=me(who))
+            else:
+                assert tell is not None
+                found = tell_month(opened, tell, who=me(who))
+        except UserError:
+            raise
+        except ValueError as error:
+            raise UserError(f"--{error}", "See fairask study watch --help") from error
+    lines = [found["headline"], found["details"], *found["shift"]]
+    if found["awaited"]:
+        lines.append(
+            f"{found['awaited']:,} rows wait for a label: fill in {sheet if table else tell}, then\n"
+            f"fairask study watch {study} --tell {sheet if table else tell}"
+        )
+    say(as_json, found, "\n".join(lines))
+    code = EXIT_CODES[found["verdict"]]
+    if code or found["awaited"]:
+        raise typer.Exit(code or EXIT_CODES["undecided"])
+
+
 def backup(study: StudyPlace, to: NewPlace, as_json: Json = False) -> None:
     """Copy a study while people work on it; a backup is a study, and restoring is the same command."""
     from fairask_studio.integrity import backup as write
@@ -415,6 +464,7 @@ def backup(study: StudyPlace, to: NewPlace, as_json: Json = False) -> None:
 COMMANDS: dict[Callable[..., None], str] = {
     fit: "fairask study fit loans",
     certify: "fairask study certify loans --labels 200",
+    watch: "fairask study watch loans march.csv --month 2026-03",
     stop: "fairask study stop loans plateau",
     correct: "fairask study correct loans 17 good",
     skip: "fairask study skip loans 17 18 --reason 'wrong language'",

@@ -64,6 +64,7 @@ _REVIEWER = (
 
 _OWNER = (
     "GET /people/errors",
+    "POST /people/again",
     "GET /settings",
     "PUT /settings",
     "GET /people",

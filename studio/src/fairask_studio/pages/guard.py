@@ -217,8 +217,10 @@ class Limits:
             await self.app(scope, receive, send)
             return
         lines = self._lines.setdefault(asyncio.get_running_loop(), _Lines())
+        gone: Receive | None = None
         async with contextlib.AsyncExitStack() as held:
             if not _takes_file(scope):
+                gone = receive
                 try:
                     async with asyncio.timeout(self.work):
                         receive = await _whole_body(receive, lines.bodies, held)
@@ -229,14 +231,16 @@ class Limits:
                     refusal = JSONResponse({"detail": error.detail}, error.status_code)
                     await refusal(scope, receive, send)
                     return
-            await self._in_line(lines, scope, receive, send)
+            await self._in_line(lines, scope, receive, send, gone)
 
-    async def _in_line(self, lines: _Lines, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _in_line(
+        self, lines: _Lines, scope: Scope, receive: Receive, send: Send, gone: Receive | None
+    ) -> None:
         owners = path_of(scope).startswith(_OWNERS)
         line, seconds = (lines.owners, self.owners_work) if owners else (lines.others, self.work)
         try:
-            async with asyncio.timeout(self.wait if not owners else seconds):
-                await line.acquire()
+            if not await _place(line, gone, seconds if owners else self.wait):
+                return
         except TimeoutError:
             await _busy(scope, receive, send)
             return
@@ -266,6 +270,26 @@ class Limits:
         self._left.discard(task)
         with contextlib.suppress(asyncio.CancelledError, Exception):  # nobody waits for its answer
             task.result()
+
+
+async def _place(line: asyncio.Semaphore, gone: Receive | None, seconds: float) -> bool:
+    """Wait for a place in a line; False if whoever asked has gone: nothing is computed for nobody."""
+    if not line.locked():
+        return await line.acquire()
+    place = asyncio.ensure_future(line.acquire())
+    left = [] if gone is None else [asyncio.ensure_future(gone())]
+    try:
+        done, _ = await asyncio.wait([place, *left], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            raise TimeoutError
+        return place in done
+    except asyncio.CancelledError:
+        if place.done():
+            line.release()
+        raise
+    finally:
+        for task in (place, *left):
+            task.cancel()
 
 
 async def _whole_body(

@@ -258,6 +258,18 @@ def errors(request: Request, me: Me) -> Document:
     return desk_of(request).ask(people_errors)
 
 
+class MoreOpinions(Strict):
+    """How many rows to ask again."""
+
+    rows: Annotated[int, Field(ge=1, le=10_000)]
+
+
+@router.post("/people/again", status_code=201)
+def ask_again(request: Request, wanted: MoreOpinions, me: Me) -> Document:
+    """Ask other people about labelled rows once more, where labels are probably wrong."""
+    return {"rows": len(desk_of(request).do(Study.ask_again, wanted.rows, me.name))}
+
+
 @router.post("/qr", response_class=Response, responses={200: {"content": {"image/svg+xml": {}}}})
 async def qr_code(request: Request, me: Me) -> Response:
     """Return the text of the body as a QR code, an SVG image."""

@@ -310,6 +310,12 @@ class Transaction:
         self.append("fairask", drawn)
         return True
 
+    def add_slots(self, slots: Sequence[Slot]) -> None:
+        """Queue rows for one person more each."""
+        if slots:
+            keys = ("row", "slot", "position", "batch")
+            self.connection.execute(insert(tasks), [{k: getattr(slot, k) for k in keys} for slot in slots])
+
     def held(self, who: str) -> list[int]:
         """Return the rows this person holds and has not answered, in draw order."""
         return [row.row for row in self.connection.execute(_HELD, {"me": who, "now": self.now})]

@@ -34,9 +34,10 @@ class Mass:
     share of labels as told among the other rows, and ``labels`` the number of independent labels that would
     estimate it as well; zero where a stratum has rows and no label. Its variance has two parts: that of
     ``drawn`` labels, and ``flips``, which wrong labels add whatever the share is. ``skew`` is the third
-    cumulant of the share beyond that of so many labels, over its variance per label. ``least`` and ``most``
-    bound the share. ``doubt`` says, by group, how many rows one standard error of the share of wrong labels
-    is worth; None where that share is declared.
+    cumulant of the share over its variance per label. ``least`` and ``most`` bound it. ``error`` is the
+    variance of the rows, ``step`` the rows that one label stands for in the stratum where it stands for most,
+    and ``alone`` the variance of that stratum. ``doubt`` says, by group, how many rows one standard error of
+    the share of wrong labels is worth; None where that share is declared.
     """
 
     base: Float
@@ -48,6 +49,9 @@ class Mass:
     skew: Float
     least: Float
     most: Float
+    error: Float
+    step: Float
+    alone: Float
     doubt: Float | None = None
 
     @property
@@ -127,9 +131,9 @@ def collapse(
     spread, wrong = guess * (1 - guess), _wrong(guess, false, 1 - missed)
     left = 1.0 if population else np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
     variance = np.where(labels > 0, weight**2 * ((spread - wrong) * left + wrong) / n, 0.0)
-    third = np.where(labels > 0, weight**3 * spread * (1 - 2 * guess) * left / n**2, 0.0)
-    if not population:
-        third = third * np.clip(1 - 2 * labels / np.maximum(size, 1.0), 0.0, 1.0)
+    # Rows that are nearly all told are no skewed sample; labels that are wrong are, however many are told.
+    rest = left * (1.0 if population else np.clip(1 - 2 * labels / np.maximum(size, 1.0), 0.0, 1.0))
+    third = np.where(labels > 0, weight**3 * (1 - 2 * guess) * ((spread - wrong) * rest + wrong) / n**2, 0.0)
     total = weight @ member.T
     filled = np.where(total > 0, total, 1.0)  # the square of 1e-300 is zero
     mean = np.clip((weight * guess) @ member.T / filled, 1e-9, 1 - 1e-9)
@@ -139,18 +143,16 @@ def collapse(
     blind = ((size > 0) & (labels <= 0)).astype(np.float64) @ member.T > 0
     effective = mean * (1 - mean) / np.maximum(error, 1e-30)
     spare = mean * (1 - mean)
-    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2: score limits bear that of
-    # one stratum. With wrong labels it stays though hardly any label is right: all of it is allowed for.
     skew = third @ member.T / filled**3 / spare
     flips = (weight * false) @ member.T
     least, most = flips / filled, 1 - (weight * missed) @ member.T / filled
     # Wrong labels vary as much where all rows are told, so that their part does not shrink with the share.
     wrong_part = np.where(labels > 0, weight**2 * wrong / n, 0.0) @ member.T / filled**2
     drawn = np.maximum(spare - _wrong(mean, least, most), 1e-12) / np.maximum(error - wrong_part, 1e-30)
-    alone = np.where(several, skew - (1 - 2 * mean) * (error / spare) ** 2, 0.0)
     mixed = noisy.astype(np.float64) @ member.T > 0
-    skew = np.where(mixed, skew, alone)
     labels_ = np.where(total > 0, np.where(blind, 0.0, effective), 1.0)
+    steps = np.where(variance > 0, weight / n, 0.0)[..., None, :] * (member > 0)
+    largest = steps.argmax(axis=-1)
     return Mass(
         base=certain - flips,
         weight=total,
@@ -161,6 +163,9 @@ def collapse(
         skew=skew,
         least=least,
         most=most,
+        error=variance @ member.T,
+        step=np.take_along_axis(steps, largest[..., None], axis=-1)[..., 0],
+        alone=np.take_along_axis(variance, largest, axis=-1),
         doubt=None if doubt is None else np.einsum("...s,us,gs->...ug", weight, member, doubt),
     )
 
@@ -235,7 +240,7 @@ def score_limits(
     >>> zero = collapse(np.array([600.0]), np.array([5.0]), np.array([50.0]), one, none, population=True)
     >>> ones = collapse(np.array([400.0]), np.array([30.0]), np.array([50.0]), one, none, population=True)
     >>> [round(float(v[0]), 3) for v in score_limits(zero, ones, np.array([0.8]), np.array([1.645]))]
-    [0.669, 0.892]
+    [0.669, 0.898]
     """
     unknown = np.isnan(rate) | (zero.labels <= 0) | (one.labels <= 0)
     point = np.where(unknown, 0.5, rate)

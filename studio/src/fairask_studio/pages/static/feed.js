@@ -12,6 +12,7 @@ const STORIES = {
   fitted: (e, c, n) => (n > 1 ? `fitted ${n} models, the last on ${number(e.labels)} labels` : `fitted model ${e.round + 1} on ${number(e.labels)} labels`),
   configured: () => "changed the words",
   certified: () => "issued a certificate",
+  watched: () => "watched the certified model for a month",
   "fit asked": () => "asked for another model",
   access: (e) => (e.what === "signed in" ? "signed in" : `${e.what} ${e.name}`),
   linked: (e) => `linked ${e.link}`,

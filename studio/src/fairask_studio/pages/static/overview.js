@@ -24,11 +24,12 @@ function tiles(status, story) {
   const left = story.hours_left === null ? "" : `; about ${span(story.hours_left)} left`;
   const pace = status.complete ? "" : story.pace === null ? `; ${number(status.open)} rows out, ${number(status.skipped)} skipped` : `; ${number(Math.round(story.pace))} per hour${left}`;
   const present = certificate?.model && certificate.model.digest === status.model?.digest;
+  const verdict = present && status.watch ? status.watch.verdict : certificate?.verdict;
   return [
     tile(term("budget", "Labels"), number(status.labels), `of ${number(status.budget)}${pace}`),
     tile(term("right answers", "Right answers"), guess ? percent(guess.accuracy.value) : "–", guess ? `between ${percent(guess.accuracy.low, 0)} and ${percent(guess.accuracy.high, 0)}, model ${fitted.round + 1}` : soon),
     tile(term("gap between groups", "Gap between groups"), gap ? `${points(gap.value)} points` : "–", limits, judged),
-    tile(term("certificate", "Certificate"), certificate?.verdict ?? "none", certificate?.model ? `model ${certificate.model.round + 1}${present ? "" : ", not the present one"}; ${number(certificate.n_labels)} labels` : "an estimate is no promise", certificate && present ? { certified: "good", refuted: "bad" }[certificate.verdict] ?? "open" : ""),
+    tile(term("certificate", "Certificate"), verdict ?? "none", certificate?.model ? `model ${certificate.model.round + 1}${present ? "" : ", not the present one"}; ${number(certificate.n_labels)} labels` : "an estimate is no promise", certificate && present ? { certified: "good", refuted: "bad" }[verdict] ?? "open" : ""),
   ];
 }
 
@@ -111,7 +112,19 @@ function beside(status) {
   if (status.gap?.by === "audit") $("beside").append(el("p", { class: "hint small" }, "The gap of this model is the audit's; the other numbers are estimates, each row predicted by a model fitted without it."));
 }
 
+// A certified model goes on deciding: what its months said, and the way to add one.
+function watch({ watch: found, certificate, model }) {
+  const held = certificate?.verdict === "certified" && certificate.model?.digest === model?.digest;
+  $("watch").hidden = !held;
+  if (!held) return;
+  const month = new Date().toISOString().slice(0, 7);
+  const command = (...words) => el("p", {}, el("code", {}, `fairask study watch STUDY ${words.join(" ")}`));
+  const next = found?.awaited ? [el("p", {}, `${number(found.awaited)} rows of ${found.month} wait for a label. Then:`), command("--tell", `watch-${found.month}.csv`)] : [el("p", {}, found ? "Add the rows of the next month:" : "New rows may be unlike those of the audit. Each month, let the model decide on them and label a few:"), command("TABLE", "--month", found && found.month >= month ? "YYYY-MM" : month)];
+  fill($("watched"), found ? el("p", { class: "advice" }, found.headline) : "", found ? el("p", { dir: "auto" }, found.details) : "", ...(found?.shift ?? []).map((words) => el("p", { class: "hint small", dir: "auto" }, words)), ...(owns ? next : []));
+}
+
 function draw(status, story) {
+  watch(status);
   lead(status, story);
   settle(story);
   $("evidence").hidden = !status.people.length; // nobody has answered

@@ -160,6 +160,14 @@ async function load() {
   if (owns && !known.some((p) => p.role)) $("new-person").elements.role.value = "owner"; // the first one must be
 }
 
+$("again")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    const { rows } = await post("/people/again", { rows: Number(event.target.elements.rows.value) });
+    alertUser(null);
+    say(`${number(rows)} rows are asked again.`);
+  } catch (error) { fail(error); }
+});
 $("new-person")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name, role } = Object.fromEntries(new FormData(event.target));

@@ -1,0 +1,81 @@
+"""A certified model goes on deciding: months are added, labelled and kept in the log."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from typer.testing import CliRunner
+
+from fairask.cli._app import app
+from fairask_studio import Study
+from studio.tests.study.conftest import people_table, truth
+from studio.tests.study.test_certified import Make, certified, fitted
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
+NEW = people_table(600)
+LABELS = truth(NEW)
+
+
+def run(*words: object) -> tuple[int, str]:
+    found = CliRunner().invoke(app, ["study", "watch", *map(str, words)])
+    return found.exit_code, found.output
+
+
+@pytest.fixture
+def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(pa.table({**NEW, "truth": LABELS}), "new.csv")
+    return Path("new.csv")
+
+
+def test_a_month_is_decided_labelled_and_shown(make: Make, month: Path) -> None:
+    study = certified(make)
+    place = study.target
+    assert study.status()["watch"] is None
+    code, said = run(place, month, "--month", "2099-01", "--labels", 40)
+    assert code == 3
+    assert "40 rows wait for a label: fill in watch-2099-01.csv" in said
+    with Path("watch-2099-01.csv").open(encoding="utf-8") as stream:
+        sheet = list(csv.DictReader(stream))
+    assert len(sheet) == 40
+    assert study.config.grouped_by not in sheet[0]
+    assert run(place, month, "--month", "2099-02")[0] == 2  # the first waits for labels
+    with Path("told.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, sheet[0])
+        writer.writeheader()
+        writer.writerows({**row, "label": LABELS[int(row["row"])]} for row in sheet)
+    code, said = run(place, "--tell", "told.csv", "--json")
+    found = json.loads(said)
+    assert (found["awaited"], found["labels"], found["month"]) == (0, 40, "2099-01")
+    with Study.open(place) as again:
+        assert again.status()["watch"] == found
+        with again.store.read() as turn:
+            assert [event.kind for event in turn.each_event()].count("watched") == 2
+    assert run(place, month, "--month", "2099-02", "--known", "truth")[0] == code
+    assert run(place, month, "--month", "2099-02", "--known", "truth")[0] == 2  # once each
+
+
+def test_another_model_has_no_watch(make: Make, month: Path) -> None:
+    study = certified(make)
+    assert run(study.target, month, "--month", "2099-01", "--known", "truth")[0] in (0, 3)
+    study.refit(asked_by="owner")
+    assert study.status()["watch"] is None
+
+
+def test_what_cannot_be_watched_is_named(make: Make, month: Path) -> None:
+    study = fitted(make)
+    code, said = run(study.target, month, "--month", "2099-01")
+    assert code == 2
+    assert "not certified" in said
+    for words, expected in (
+        (["new.csv"], "--month"),
+        (["--tell", "new.csv", "new.csv", "--month", "2099-01"], "--month"),
+    ):
+        code, said = run(study.target, *words)
+        assert code == 2
+        assert expected in said
