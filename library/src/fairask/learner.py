@@ -401,8 +401,8 @@ class FairActiveLearner:
             self.pool, self.columns_ = X, X.columns
         else:
             self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template, keep)
-            if blind and self.columns_ is not None:
-                _warn_of_leaks(self.pool, self.columns_)
+        if blind and self.columns_ is not None:
+            _warn_of_leaks(self.pool, self.columns_)
         self.groups_ = self.pool.group_values
         check_group_count(self.groups_)
         self._drawn_from = self.pool if self._pool_given else self._sampled()

@@ -201,26 +201,6 @@ def test_without_pooch_the_extra_is_named(monkeypatch, server):
     assert len(load("german").y) == 1_000
 
 
-class Bar:
-    def __init__(self) -> None:
-        self.total, self.done, self.closed = 0, 0, False
-
-    def update(self, n: int) -> None:
-        self.done += n
-
-    def reset(self) -> None:
-        self.done = 0
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def test_progress_is_reported_to_the_end(server):
-    bar = Bar()
-    pull("drug", progress=bar)
-    assert (bar.total, bar.done, bar.closed) == (len(CONTENT), len(CONTENT), True)
-
-
 @pytest.mark.parametrize("name", ["bank", "compas", "crime"])
 def test_the_published_tables_come_over_http(name, server, tables, cache, monkeypatch):
     file = CATALOG[name].files[0]

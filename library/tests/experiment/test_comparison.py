@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fairask.cli._screen import PullProgress, progress
+from fairask.cli._screen import progress
 from fairask.datasets import load
 from fairask.experiment import LabelledTable, Method, Task, compare
 from fairask.experiment.loop import Run, run_trial
@@ -123,15 +123,3 @@ def test_the_baseline_is_always_compared() -> None:
     assert [m.name for m in choose_methods(["uncertainty", "uncertainty"])] == ["uncertainty", "passive"]
     assert [m.name for m in choose_methods(None)] == ["fare", "passive", "fare_paper"]
     assert [m.profile for m in choose_methods(None, "paper")] == ["paper"] * 3
-
-
-def test_a_download_shows_its_size_and_ends_its_display() -> None:
-    out = io.StringIO()
-    bar = PullProgress("drug", Console(file=out, force_terminal=True, width=80, color_system=None))
-    bar.total = 4000
-    bar.update(1000)
-    bar.update(1000)
-    bar.close()
-    assert "drug" in out.getvalue()
-    assert "2.0/4.0 kB" in out.getvalue()
-    assert out.getvalue().count("\x1b[?25h") == 1  # the cursor is back

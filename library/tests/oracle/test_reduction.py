@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from fairask import EmpiricalFairOracle
+from fairask.oracle.calibrated import PlugInLearner
 from fairask.oracle.reduction import (
     FairnessMoments,
     _by_highs,
     best_mixture,
     best_of_many_groups,
     best_single,
+    search,
 )
 
 numbers = st.integers(-10, 10).map(lambda i: i / 20)
@@ -65,6 +67,21 @@ def test_bounds_on_rates_give_the_optimum_of_all_pairs(n_groups: int, metric: st
     # The prices of pairs are a dual solution: no candidate is cheaper at them than the mixture.
     assert (many.multipliers >= 0).all()
     assert (errors + (gaps - limit) @ many.multipliers).min() == pytest.approx(many.bound, abs=1e-7)
+
+
+@pytest.mark.parametrize("n_groups", [2, 4])
+def test_a_search_that_begins_with_known_rules_is_as_good_and_fits_fewer(n_groups: int) -> None:
+    rng = np.random.default_rng(0)
+    groups = rng.integers(n_groups, size=600)
+    p = 1 / (1 + np.exp(-rng.normal(size=600) - 0.6 * groups))
+    seen = (np.tile(p[:, None], n_groups), np.eye(n_groups)[groups] * 0.8 + 0.2 / n_groups)
+    learner = PlugInLearner(p, groups, seen, n_groups, "tprp")
+    moments = FairnessMoments.soft(p, groups, n_groups, "tprp")
+    first = search(moments, learner, 0.1)
+    anew, after = search(moments, learner, 0.05), search(moments, learner, 0.05, known=first)
+    assert after[0].mixture.gap <= 0.05 + 1e-7
+    assert after[0].mixture.error <= anew[0].mixture.error + 1e-3
+    assert after[0].fitted - first[0].fitted <= anew[0].fitted
 
 
 def test_many_groups_are_solved_by_few_small_programs(monkeypatch: pytest.MonkeyPatch) -> None:

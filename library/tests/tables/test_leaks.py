@@ -4,6 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from fairask import FairActiveLearner
+from fairask.errors import ColumnWarning
+from fairask.pools import open_pool
 from fairask.tables.labels import prepare
 from fairask.tables.leaks import column_of, columns_that_tell, said_column
 
@@ -64,3 +67,22 @@ def test_a_column_that_tells_the_group_is_named_unless_the_group_may_be_read() -
         "column 'title' alone tells the group (1.000 of rows): drop it if nobody may know it"
     ]
     assert "tells the group" not in " ".join(prepare(table, label="paid", protected="sex").notes)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_blind_learner_names_leaks_of_a_pool_of_any_kind(whole: bool) -> None:
+    n = 400
+    race = np.array(["White", "Black", "Asian", "Other"])[np.arange(n) % 4]
+    people = {f"Race_{one}": (race == one).astype(int) for one in ("White", "Black", "Asian", "Other")}
+    table = pa.table({"application": np.arange(n) + 1000, "age": np.arange(n) * 7 % 41, **people})
+
+    def learner() -> FairActiveLearner:
+        if whole:
+            return FairActiveLearner(table.to_pandas(), "Race_White", blind=True)
+        return FairActiveLearner(open_pool(table, "Race_White"), blind=True)
+
+    with pytest.warns(ColumnWarning) as told:
+        learner()
+    said = " ".join(str(one.message) for one in told)
+    assert "columns 'Race_Black', 'Race_Asian', 'Race_Other' together tell the group" in said
+    assert whole or "'application' (an identifier" in said  # a frame of numbers is taken as it is

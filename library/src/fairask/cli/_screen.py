@@ -1,4 +1,4 @@
-"""The terminal: plain text where it is none, notes, outcomes and a download's bar."""
+"""The terminal: plain text where it is none, notes, progress and outcomes."""
 
 from __future__ import annotations
 
@@ -92,33 +92,3 @@ class Screen:
         """Print for programs, if that was asked for."""
         if self._json:
             print(json.dumps(values, indent=1, allow_nan=False))
-
-
-class PullProgress:
-    """A download's bar, in the form that pooch reports to: ``total``, ``update``, ``reset``, ``close``."""
-
-    def __init__(self, name: str, screen: Console) -> None:
-        from rich.progress import DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=screen,
-            transient=True,
-        )
-        self._task = self._bar.add_task(name, total=None)
-        self.total = 0
-
-    def update(self, amount: int) -> None:
-        """Add received bytes."""
-        self._bar.start()
-        self._bar.update(self._task, advance=amount, total=self.total or None)
-
-    def reset(self) -> None:
-        """Start over."""
-        self._bar.reset(self._task)
-
-    def close(self) -> None:
-        """End the display."""
-        self._bar.stop()

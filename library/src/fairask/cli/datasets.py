@@ -131,16 +131,14 @@ def pull(
     from rich.text import Text
 
     from fairask import datasets
-    from fairask.cli._screen import PullProgress, console
+    from fairask.cli._screen import console
 
     chosen = [_known(name) for name in names] if names else datasets.names()
     screen = console(no_color=no_color)
     failed = False
     for name in chosen:
-        bar = PullProgress(name, console(no_color=no_color, stderr=True))
-        show = not quiet and screen.is_terminal
         try:
-            path = datasets.pull(name, progress=bar if show else None, force=force)
+            path = datasets.pull(name, force=force)
         except UserError as error:
             failed = True
             screen.print(Text(f"{name}: {error}", style="yellow"))

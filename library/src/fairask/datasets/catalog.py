@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from fairask.datasets import adult, bank, compas, crime, drug, german
 from fairask.datasets.dataset import Dataset, Parsed, RawTable, Spec, standardized, wrong_table
@@ -47,21 +47,6 @@ class DownloadError(UserError, RuntimeError):
     >>> DownloadError("https://host/t.csv: the request failed", "Run it again").remedy
     'Run it again'
     """
-
-
-class ProgressBar(Protocol):
-    """What pooch reports a download to."""
-
-    total: int
-
-    def update(self, n: int, /) -> object:
-        """Move on by ``n`` bytes."""
-
-    def reset(self) -> object:
-        """Start over."""
-
-    def close(self) -> object:
-        """End the bar."""
 
 
 def names() -> list[str]:
@@ -204,7 +189,7 @@ def info(name: str) -> dict[str, Any]:
     }
 
 
-def pull(name: str, *, progress: ProgressBar | None = None, force: bool = False) -> Path | None:
+def pull(name: str, *, force: bool = False) -> Path | None:
     """Download a table into the cache, checked before it gets there.
 
     The bytes of the official files are not pinned: copies have another header or fewer columns. What is
@@ -217,8 +202,6 @@ def pull(name: str, *, progress: ProgressBar | None = None, force: bool = False)
     ----------
     name : str
         One of ``names()``.
-    progress : object with ``total``, ``update``, ``reset`` and ``close``, optional
-        A bar that the download is reported to.
     force : bool
         Download even if the table is there.
 
@@ -261,10 +244,10 @@ def pull(name: str, *, progress: ProgressBar | None = None, force: bool = False)
     cache = _cache_folder()
     if cache is None or not _has_pooch():
         raise MissingExtra("downloading tables needs pooch", "bench")
-    return _download(spec, url, cache, progress)
+    return _download(spec, url, cache)
 
 
-def _download(spec: Spec, url: str, cache: Path, progress: ProgressBar | None) -> Path:
+def _download(spec: Spec, url: str, cache: Path) -> Path:
     import pooch
     import requests
 
@@ -276,7 +259,7 @@ def _download(spec: Spec, url: str, cache: Path, progress: ProgressBar | None) -
     nothing = "Nothing was changed: check the address and the network, then run the same again"
     try:
         fresh.unlink(missing_ok=True)
-        downloader = pooch.HTTPDownloader(progressbar=progress or False, timeout=_TIMEOUT)
+        downloader = pooch.HTTPDownloader(timeout=_TIMEOUT)
         pooch.retrieve(url, None, fname=fresh.name, path=fresh.parent, downloader=downloader)
         _read(spec, fresh)
         return fresh.replace(target)

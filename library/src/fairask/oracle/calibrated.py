@@ -42,7 +42,7 @@ from fairask.oracle.promise import (
     largest_gap,
     tabulate,
 )
-from fairask.oracle.reduction import FairnessMoments, search
+from fairask.oracle.reduction import FairnessMoments, Solution, search
 from fairask.report import words
 from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
 from fairask.tables.groups import check_group_count
@@ -354,10 +354,12 @@ class CalibratedFairOracle(FairOracle):
         seen = (model.proba(pool.X, None), of_groups)
         learner = PlugInLearner(mean, pool.codes, seen, labelled.n_groups, self.metric)
         moments = FairnessMoments.soft(mean, pool.codes, labelled.n_groups, self.metric)
-        found = []
+        found: list[Solution[PlugInRule]] = []
         for part in _BLIND_PATH:
-            limit = part * self.tolerance
-            found += search(moments, learner, limit, randomized=self.randomized, max_fits=60, worthwhile=5e-4)
+            found += search(
+                moments, learner, part * self.tolerance,
+                randomized=self.randomized, max_fits=60, worthwhile=5e-4, known=found[-1:] or None,
+            )  # fmt: skip
         members = [solution.members for solution in found]
         decided = np.array(
             [weights @ np.array([r.costs(*seen) < 0 for r in rules], float) for rules, weights in members]

@@ -269,6 +269,7 @@ def _by_highs(errors: Float, gaps: Float, limit: float) -> Mixture:
         A_ub=np.hstack([gaps.T, -np.ones((n_pairs, 1))]),
         b_ub=np.full(n_pairs, limit),
         A_eq=np.r_[np.ones(n), 0.0][None, :],
+        options={"presolve": n_pairs <= 4},  # of larger programs it takes longer than the rest
     )
     multipliers = np.maximum(-solution.ineqlin.marginals, 0.0)
     return _mixture(weights, errors, gaps, multipliers, float(solution.fun), limit)
@@ -450,6 +451,10 @@ class Candidates(Generic[R]):
     rates: list[Float] = field(default_factory=list)
     multipliers: list[Float] = field(default_factory=list)
 
+    def first(self, n: int) -> Candidates[R]:
+        """Return the first ``n``."""
+        return Candidates(self.rules[:n], self.errors[:n], self.rates[:n], self.multipliers[:n])
+
 
 @dataclass(frozen=True)
 class Solution(Generic[R]):
@@ -458,6 +463,7 @@ class Solution(Generic[R]):
     mixture: Mixture
     candidates: Candidates[R]
     rates: Float
+    fitted: int  #: candidates, the first ones, that were fitted; the others are these with another threshold
 
     @property
     def members(self) -> tuple[list[R], Float]:
@@ -524,28 +530,36 @@ def search(
     randomized: bool = True,
     max_fits: int = 60,
     worthwhile: float = 1e-3,
+    known: Sequence[Solution[R]] | None = None,
 ) -> list[Solution[R]]:
     """Solve every problem of ``moments`` within ``tolerance``, with at most ``max_fits`` fits each.
 
-    A new column must promise an error smaller by ``worthwhile``, or the search ends.
+    A new column must promise an error smaller by ``worthwhile``, or the search ends. It begins with the rules
+    that solutions of the same problems at another tolerance have fitted, if they are ``known``.
     """
     if len(moments.pairs) > _MANY_PAIRS:
         worthwhile = max(worthwhile, _WORTHWHILE_OF_MANY)
     game = _Game(moments, learner, worthwhile)
     everything = np.arange(len(moments))
-    rates = game.play(everything, np.zeros(moments.occupied.shape))
+    if known is None:
+        game.play(everything, np.zeros(moments.occupied.shape))
+    else:
+        game.tried = [solution.candidates.first(solution.fitted) for solution in known]
+        max_fits += max(solution.fitted for solution in known)
+    rates = [tried.rates[0] for tried in game.tried]
     broken = np.array([(moments.gaps(rate, i) > tolerance + 1e-9).any() for i, rate in enumerate(rates)])
     method = _bisect if len(moments.pairs) == 2 and learner.batched else _generate
     if broken.any():
         method(game, everything[broken], tolerance, max_fits)
     solutions = []
     for i in range(len(moments)):
+        fitted = len(game.tried[i].rules)
         mixture = game.best(i, tolerance, randomized and bool(broken[i]))
         if broken[i] and learner.batched and not (randomized and mixture.feasible):
             game.move_thresholds(i, tolerance)
             mixture = game.best(i, tolerance, randomized)
         tried = game.tried[i]
-        solutions.append(Solution(mixture, tried, mixture.weights @ np.array(tried.rates)))
+        solutions.append(Solution(mixture, tried, mixture.weights @ np.array(tried.rates), fitted))
     return solutions
 
 

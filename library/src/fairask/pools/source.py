@@ -29,7 +29,7 @@ from fairask.tables.formats import (
     read_noted,
     written_as,
 )
-from fairask.tables.frames import FrameColumns
+from fairask.tables.frames import FrameColumns, warn_of_unusable
 from fairask.tables.groups import GroupColumns, as_specs, protected_columns
 
 if TYPE_CHECKING:
@@ -223,6 +223,7 @@ def open_pool(
         n = len(drawn.keys)
         on = f"all {n:,} rows" if n == drawn.of else f"a sample of {n:,} of {drawn.of:,} rows"
         encoder = fit_encoder(drawn.table, features, text, fitted_on=on, required=columns or (), keep=keep)
+        warn_of_unusable(encoder)
     batch = drawn.table.combine_chunks()
     codes = groups.codes(batch)
     if len(codes) < drawn.of:

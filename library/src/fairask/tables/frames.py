@@ -138,6 +138,17 @@ def is_numbers(frame: Matrix, names: Sequence[str]) -> bool:
     return all(c.dtype.kind in "biu" or (c.dtype.kind == "f" and not np.isnan(c).any()) for c in columns)
 
 
+def warn_of_unusable(encoder: Encoder) -> None:
+    """Name the columns that were left out because a model cannot learn from them."""
+    if unusable := encoder.unusable:
+        shown = ", ".join(f"{name!r} ({why})" for name, why in unusable.items())
+        warnings.warn(
+            f"a model cannot learn from {shown}: left out (in Python, keep= is --keep)",
+            ColumnWarning,
+            stacklevel=5,
+        )
+
+
 @dataclass(frozen=True)
 class FrameColumns:
     """How the columns of a data frame become features and groups, whatever their order.
@@ -191,13 +202,8 @@ class FrameColumns:
             raise UserError("X has no column besides the protected ones", "Give a frame with features")
         plain = not encode or is_numbers(frame, names)
         encoder = None if plain else fit_encoder(frame_table(frame, names), names, keep=keep)
-        if encoder is not None and (unusable := encoder.unusable):
-            shown = ", ".join(f"{name!r} ({why})" for name, why in unusable.items())
-            warnings.warn(
-                f"a model cannot learn from {shown}: left out (in Python, keep= is --keep)",
-                ColumnWarning,
-                stacklevel=4,
-            )
+        if encoder is not None:
+            warn_of_unusable(encoder)
         return cls(tuple(names), encoder, groups)
 
     def features(self, frame: Matrix) -> Matrix:
