@@ -32,7 +32,7 @@ Make = Callable[..., Study]
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 GET, POST = (
-    "GET /api/progress HTTP/1.1\r\nHost: localhost\r\n",
+    "GET /api/me HTTP/1.1\r\nHost: localhost\r\n",
     "POST /api/next HTTP/1.1\r\nHost: localhost\r\n",
 )
 #: Requests that servers and proxies have read differently.
