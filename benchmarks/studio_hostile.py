@@ -258,7 +258,7 @@ async def run(port: int, tokens: list[str], owner: str, given: argparse.Namespac
     watching = asyncio.create_task(memory(psutil.Process().children()[0], used))
     workers = [Worker(port, token, seen, f"p{i}") for i, token in enumerate(tokens[1:])]
     people = [asyncio.create_task(worker.annotate(time.monotonic() + 3600, 0.5)) for worker in workers]
-    await asyncio.sleep(3.0)
+    await asyncio.sleep(15.0)  # until the first models are there, and rows are drawn ahead
     plain, context = max(used), multiprocessing.get_context("spawn")
     print("| attack | connections | next row: p50, p95, worst | not 200 or 201 | memory, MB | attacker got |")
     print(f"|{'---|' * 6}")
