@@ -178,6 +178,7 @@ _OWNERS = (
     "/api/labels",
     "/api/people/figures",
     "/api/people/errors",
+    "/api/people/again",
     "/api/proxies",
     "/api/model",
     "/api/certificate",
