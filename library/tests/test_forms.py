@@ -429,8 +429,8 @@ def test_every_field_of_a_bias_profile_by_hand(counted: Path) -> None:
     ]  # fmt: skip
     head = ("about", "delta", "computed", "labels", "verdict", "unclear", "more_labels")
     assert {name: document[name] for name in head} == {
-        "about": "the pool audited, all 8 rows of it", "delta": 0.05, "computed": True, "labels": 8, "verdict": "refuted",
-        "unclear": [], "more_labels": 0,
+        "about": "the pool audited, all 8 rows of it", "delta": 0.05, "computed": True, "labels": 8,
+        "verdict": "refuted", "unclear": [], "more_labels": 0,
     }  # fmt: skip
     assert "Every row has a label." in document["assumptions"]
     assert (document["review"]["model"], document["review"]["table"]) == (model, table)
