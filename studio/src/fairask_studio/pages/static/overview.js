@@ -65,7 +65,7 @@ function flags(open) {
   $("flags").hidden = !open.length;
   const waiting = open.filter((flag) => flag.waits);
   const first = [...waiting, ...open.filter((flag) => !flag.waits)].slice(0, 3);
-  fill($("flags"), count(open.length), el("a", { href: `${root}/rows?flag=open` }, open.length === 1 ? "open flag" : "open flags"), waiting.length ? `, ${number(waiting.length)} of them without an answer` : ", all answered, none resolved",
+  fill($("flags"), count(open.length), el("a", { href: `${root}/rows?flag=open` }, open.length === 1 ? "open flag" : "open flags"), waiting.length ? (open.length === 1 ? ", without an answer" : `, ${number(waiting.length)} of them without an answer`) : ", all answered, none resolved",
     el("ul", {}, first.map((flag) => el("li", {}, el("a", { href: `${root}/rows?flag=open#${flag.row}` }, `Row ${number(flag.row)}`), el("span", { dir: "auto" }, ` ${flag.who}: ${flag.comments[0].text.slice(0, 140)}`)))));
 }
 
@@ -118,8 +118,8 @@ function watch({ watch: found, certificate, model }) {
   $("watch").hidden = !held;
   if (!held) return;
   const month = new Date().toISOString().slice(0, 7);
-  const command = (...words) => el("p", {}, el("code", {}, `fairask study watch ${$("watch").dataset.place} ${words.join(" ")}`));
-  const next = found?.awaited ? [el("p", {}, `${number(found.awaited)} rows of ${found.month} wait for a label. Then:`), command("--tell", `watch-${found.month}.csv`)] : [el("p", {}, found ? "Add the rows of the next month:" : "New rows may be unlike those of the audit. Each month, let the model decide on them and label a few:"), command("TABLE", "--month", found && found.month >= month ? "YYYY-MM" : month)];
+  const command = (...words) => el("p", {}, el("code", {}, ["fairask study watch", $("watch").dataset.place, ...words].flatMap((word) => [el("span", {}, word), " "])));
+  const next = found?.awaited ? [el("p", {}, `${number(found.awaited)} rows of ${found.month} wait for a label. Then:`), command(`--tell watch-${found.month}.csv`)] : [el("p", {}, found ? "Add the table of the next month:" : "New rows may be unlike those of the audit. Each month, let the model decide on a table of new rows, and label a few:"), command("TABLE", `--month ${found && found.month >= month ? "YYYY-MM" : month}`)];
   fill($("watched"), found ? el("p", { class: "advice" }, found.headline) : "", found ? el("p", { dir: "auto" }, found.details) : "", ...(found?.shift ?? []).map((words) => el("p", { class: "hint small", dir: "auto" }, words)), ...(owns ? next : []));
 }
 
