@@ -119,7 +119,7 @@ def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
         expect(page.locator("#watched")).to_contain_text("--tell watch-2099-01.csv")
         watch = study.state().watch
         assert watch is not None
-        said = {"verdict": "refuted", "headline": "REFUTED: the gap is above 0.99 since about 2099-01."}
+        said = {"verdict": "refuted", "headline": "REFUTED: the gap is above 99 points since about 2099-01."}
         study.watched({**watch, "standing": {**watch["standing"], **said}}, watch)
         expect(page.locator("#headline")).to_contain_text("Do not use this model")
         expect(page.locator("#steps li").last).to_have_text("Certifiedno longer")

@@ -40,7 +40,7 @@ function panel({ top, height, width, left, x, range, name, tone, series, write, 
     svg("title", {}, `${p.x.toLocaleString("en")} labels: ${name.toLowerCase()} ${write(p.value)} (${write(p.low)} to ${write(p.high)})`))));
   if (audited) {
     const at = x(audited.x), above = y(audited.high);
-    parts.push(svg("line", { class: "whisk good", x1: at, x2: at, y1: y(audited.low), y2: above }), svg("circle", { class: "point good", cx: at, cy: y(audited.value), r: 6 }), svg("text", { class: "allowed-words", x: at - 10, y: y(audited.value) - 4, "text-anchor": "end" }, `audit: ${write(audited.value)}, at most ${write(audited.high)}`));
+    parts.push(svg("line", { class: "whisk good", x1: at, x2: at, y1: y(audited.low), y2: above }), svg("circle", { class: "point good", cx: at, cy: y(audited.value), r: 6 }), svg("text", { class: "allowed-words", x: at < width / 2 ? at + 10 : at - 10, y: y(audited.value) - 4, "text-anchor": at < width / 2 ? "start" : "end" }, `audit: ${write(audited.value)}, at most ${write(audited.high)}`));
   }
   if (limit !== undefined) parts.push(svg("text", { class: "limit-words", x: width, y: y(limit) - 5, "text-anchor": "end" }, words));
   return parts;
