@@ -39,7 +39,7 @@ AXES = {
 }
 OUTER, INNER = ("groups", "tolerance", "delta", "apart"), ("least", "accepted", "yes", "no")
 #: So large that its size does not matter; budgets as multiples of the square of 1 / tolerance.
-POOL, BUDGETS, AUDITS = 4_000_000, [2.0**k for k in range(8)], 30
+POOL, BUDGETS, AUDITS = 4_000_000, [2.0**k for k in range(8)], 10
 
 
 def strata(groups, least, accepted, pool):

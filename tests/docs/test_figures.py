@@ -77,6 +77,14 @@ def test_the_page_on_what_a_table_allows_shows_what_its_command_prints(tmp_path,
 #: Commands that print what their file of results has, the page that shows it, and how many lines (None: all).
 STORED = [
     ("benchmarks.promise", "concepts/promise.md", None),
+    *(
+        (f"benchmarks.promise {options} --out results/promise_{name}.csv", "concepts/promise.md", most)
+        for name, options, most in (
+            ("hostile", "--hostile --methods default", None),
+            ("mixed", "--mixed --methods default", None),
+            ("price", "--mixed --step 2 --methods default half-price any-price", 3),
+        )
+    ),
     (
         "benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv",
         "concepts/promise.md",

@@ -32,7 +32,7 @@ Make = Callable[..., Study]
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 GET, POST = (
-    "GET /api/progress HTTP/1.1\r\nHost: localhost\r\n",
+    "GET /api/me HTTP/1.1\r\nHost: localhost\r\n",
     "POST /api/next HTTP/1.1\r\nHost: localhost\r\n",
 )
 #: Requests that servers and proxies have read differently.
@@ -234,6 +234,28 @@ def test_two_owners_at_once_leave_one_person_one_owner_and_one_audit(make: Make)
     assert sum(person.role == "owner" for person in study.people.all()) == 1
     left = next(person.name for person in study.people.all() if person.role == "owner")
     assert study.people.by_token(tokens[left]) is not None
+
+
+def test_tokens_and_links_of_before_open_nothing(make: Make) -> None:
+    study = make()
+    old = study.people.add("ada", "owner")
+    bob = study.people.add("bob")
+    made = create_app(study, local=False, train=False)
+    with bearer(made, old) as client:
+        assert client.get("/api/me").status_code == 200
+        code = study.people.invite("bob", 3600)
+        new = study.people.add("ada", "owner", renew=True)
+        assert client.get("/api/me").status_code == 401
+    with bearer(made, bob) as browser:
+        study.people.remove("bob")
+        assert browser.get("/api/me").status_code == 401
+    with TestClient(made, base_url="http://localhost", follow_redirects=False) as browser:
+        assert browser.post("/api/session", json={"code": code}).status_code == 401
+        page = browser.get("/label", params={"code": code})
+        assert page.status_code in (303, 410)
+        assert "set-cookie" not in page.headers
+    with bearer(made, new) as client:
+        assert client.get("/api/me").status_code == 200
 
 
 def test_pages_with_data_are_kept_by_no_cache_and_cookies_by_no_script(make: Make) -> None:

@@ -144,6 +144,7 @@ def _own(walk: Walk, study: Study) -> None:
     walk("GET /story")
     walk("GET /events", query={"limit": 2})
     walk("GET /people/figures")
+    walk("GET /people/errors")
     walk("GET /rows", query={"search": "smith", "sort": "-income", "columns": "income", "limit": 2})
     walk("GET /rows/{row}", row=row)
     walk("PUT /rows/{row}", {"label": "good"}, row=row)

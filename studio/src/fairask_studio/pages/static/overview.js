@@ -118,9 +118,9 @@ function watch({ watch: found, certificate, model }) {
   $("watch").hidden = !held;
   if (!held) return;
   const month = new Date().toISOString().slice(0, 7);
-  const command = (...words) => el("pre", {}, el("code", {}, `fairask study watch STUDY ${words.join(" ")}`));
+  const command = (...words) => el("p", {}, el("code", {}, `fairask study watch STUDY ${words.join(" ")}`));
   const next = found?.awaited ? [el("p", {}, `${number(found.awaited)} rows of ${found.month} wait for a label. Then:`), command("--tell", `watch-${found.month}.csv`)] : [el("p", {}, found ? "Add the rows of the next month:" : "New rows may be unlike those of the audit. Each month, let the model decide on them and label a few:"), command("TABLE", "--month", found && found.month >= month ? "YYYY-MM" : month)];
-  fill($("watched"), found ? el("p", { class: "standing" }, found.headline) : "", found ? el("p", { dir: "auto" }, found.details) : "", ...(found?.shift ?? []).map((words) => el("p", { class: "hint small", dir: "auto" }, words)), ...(owns ? next : []));
+  fill($("watched"), found ? el("p", { class: "advice" }, found.headline) : "", found ? el("p", { dir: "auto" }, found.details) : "", ...(found?.shift ?? []).map((words) => el("p", { class: "hint small", dir: "auto" }, words)), ...(owns ? next : []));
 }
 
 function draw(status, story) {
