@@ -17,6 +17,7 @@ from paper.floor import read_floors
 from paper.heldout import heldout_lines
 from paper.methods import METHODS
 from paper.problems import Setup
+from paper.promised import promised_line
 from paper.reading import fare_checks, passive_checks, read_claims
 from paper.reported import PAPER
 from paper.rivals import paired
@@ -80,6 +81,7 @@ def first_page(results: Results, setup: Setup, folder: Path) -> list[str]:
         *promise_line(folder / "promise.csv", "random populations, written down beforehand"),
         *takehome_lines(results, setup),
         *heldout_lines(folder / "heldout.csv"),
+        *promised_line(folder / "promised.csv"),
     ]
     failed = [
         *fails_lines(results, setup),
