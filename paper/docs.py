@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from paper.before import changes
 from paper.beyond import beyond_section
 from paper.figures import FIGURES, draw_all
 from paper.heldout import heldout_table
@@ -97,7 +98,7 @@ def write_pages(results: Results, docs: Path, folder: Path, populations: Results
         "runs": (
             "How the results were made",
             "The commands that make all results from the tables, and those that have not been run.",
-            lambda: _runs(results, populations or {}),
+            lambda: _runs(results, populations or {}, folder / "before.csv"),
         ),
     }
     save_takehome(results, setup, pictures)
@@ -221,7 +222,7 @@ def _figures(folder: Path) -> list[str]:
     return [f"![{title}](../img/results/{name}.png)\n" for name, title in found]
 
 
-def _runs(results: Results, populations: Results) -> list[str]:
+def _runs(results: Results, populations: Results, before: Path) -> list[str]:
     """The commands that made these results, one for each set of methods that some datasets share."""
     methods_of: dict[tuple[str, int], list[str]] = {}
     for (problem, method), curves in results.items():
@@ -242,7 +243,7 @@ def _runs(results: Results, populations: Results) -> list[str]:
         "python -m paper docs                # these pages",
     ]
     lacking = unrun_lines({"paper": results, "populations": populations})
-    lines = [_MADE, *fold("Commands", ["```sh", *made, "```"])]
+    lines = [_MADE, *changes(results, before), *fold("Commands", ["```sh", *made, "```"])]
     if lacking:
         lines += [
             "## What has not been run\n",

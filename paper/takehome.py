@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from fairask.report.figures import INK, panels
 from paper._draw import styled
+from paper.before import worse_line
 from paper.floor import read_floors
 from paper.heldout import heldout_lines
 from paper.methods import METHODS
@@ -85,6 +86,7 @@ def first_page(results: Results, setup: Setup, folder: Path) -> list[str]:
     ]
     failed = [
         *fails_lines(results, setup),
+        *worse_line(results, folder / "before.csv"),
         *promise_line(
             folder / "promise_hostile.csv",
             "harder populations, written down beforehand",
