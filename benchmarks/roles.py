@@ -42,6 +42,8 @@ def main() -> None:
         for name, served, store, other, known in cases:
             who = roles.visitors(served, store, other.store)
             asked, wrong = asyncio.run(roles.refusals(known, who))
+            absent = {route for route in roles.routes(served) if route not in known and "{view}" not in route}
+            wrong += [f"{route} is not in the table" for route in sorted(absent)]
             size = f"{len(known)} routes, {len(who)} visitors, {asked} requests"
             print(f"{name:6} {size}: {len(wrong)} answered otherwise than the table says")
             print("\n".join(wrong))

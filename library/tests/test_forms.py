@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import math
 import re
@@ -83,6 +84,143 @@ def test_local_law_144_has_numbers_rates_and_ratios_by_sex_race_and_both(hired: 
     assert "0.417" in page
 
 
+def cells(page: str) -> list[list[str]]:
+    """The cells of each row of all tables of a page."""
+    rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [
+        [html.unescape(re.sub("<[^>]+>", "", cell)).replace("\xa0", " ") for cell in row] for row in found
+    ]
+
+
+#: The scores by sex and race, h for who is hired; empty is unknown. The 19 scores are 1, 2, 2, 3, seven
+#: times 5, 6, 6, 7, 8, 8, 9, 9 and 9: the tenth of them, 5, is the median, and 8 are above it.
+APPLICANTS = {
+    ("F", "A"): "9h 8h 5 2", ("F", "B"): "7h 5 5 1 -", ("M", "A"): "9h 9h 5h 5", ("M", "B"): "8h 6h 5 3 2",
+    ("", "A"): "5h", ("M", ""): "6",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def applied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("applied")
+    rows = [
+        [sex, race, int("h" in one), one.strip("h-")]
+        for (sex, race), people in APPLICANTS.items()
+        for one in people.split()
+    ]
+    table = write(folder / "applied.csv", ["sex", "race", "hired", "score"], rows)
+    columns = ("--predictions", "hired", "--protected", "sex", "--protected", "race", "--score", "score")
+    done = run("audit", table, *columns, "--metric", "dp", "--missing-groups", "unknown")
+    assert done.exit_code in (0, 1, 3), done.output
+    return folder / "applied.audit"
+
+
+def test_every_field_of_local_law_144_by_hand(applied: Path) -> None:
+    document, page = form(applied, "nyc-ll144")
+    head = {name: document[name] for name in ("rows", "score", "median", "confidence", "small_share")}
+    assert head == {"rows": 20, "score": "score", "median": 5.0, "confidence": 0.95, "small_share": 0.02}
+    # By table: known, unknown, without a score, most selected.
+    # Per category: number, selected, scored, above 5, impact ratio, ratio of scoring rates.
+    tables = {
+        # 3/9 to 5/10; 3/8 to 5/10. The man of unknown race is among the men.
+        ("sex",): (19, 1, 1, "M", {"F": (9, 3, 8, 3, 2 / 3, 3 / 4), "M": (10, 5, 10, 5, 1, 1)}),
+        # 3/10 to 6/9; 3/9 to 4/9.
+        ("race",): (19, 1, 1, "A", {"A": (9, 6, 9, 4, 1, 1), "B": (10, 3, 9, 3, 0.45, 3 / 4)}),
+        # 2/4, 1/5 and 2/5 to 3/4; 1/4 and 2/5 to 2/4, which two categories have.
+        ("sex", "race"): (18, 2, 1, "M, A", {
+            "F, A": (4, 2, 4, 2, 2 / 3, 1), "F, B": (5, 1, 4, 1, 4 / 15, 0.5),
+            "M, A": (4, 3, 4, 2, 1, 1), "M, B": (5, 2, 5, 2, 8 / 15, 0.8),
+        }),
+    }  # fmt: skip
+    for table, (by, (known, unknown, unscored, most, rows)) in zip(
+        document["tables"], tables.items(), strict=True
+    ):
+        found = {name: value for name, value in table.items() if name != "rows"}
+        assert found == {
+            "by": list(by), "known": known, "unknown": unknown, "unscored": unscored, "most_selected": most,
+        }  # fmt: skip
+        assert [row["category"] for row in table["rows"]] == list(rows)
+        for row, (n, selected, scored, above, ratio, score_ratio) in zip(
+            table["rows"], rows.values(), strict=True
+        ):
+            # The limits and what they tell have a test of their own.
+            assert {k: v for k, v in row.items() if k not in ("low", "high", "told")} == {
+                "category": row["category"], "values": row["category"].split(", "), "number": n,
+                "share": pytest.approx(n / known), "small": False, "excluded": False,
+                "selected": selected, "selection_rate": pytest.approx(selected / n),
+                "impact_ratio": pytest.approx(ratio), "scored": scored, "above_median": above,
+                "scoring_rate": pytest.approx(above / scored), "scoring_ratio": pytest.approx(score_ratio),
+            }  # fmt: skip
+    shown = cells(page)
+    assert ["F", "9", "3", "33.3 %", "0.667", "37.5 %", "0.750"] in shown
+    assert ["F, B", "5", "1", "20.0 %", "0.267", "25.0 %", "0.500"] in shown
+    assert "above 5, the median of all scores; a score equal to the median is not above it" in page
+    assert "leave out the people of this table without a score: 1." in page
+    assert "People of unknown category, who are not in this table: 2." in page
+    assert ["Date of the audit", document["audit"]["issued"][:10]] in shown
+
+
+def test_every_field_of_the_four_fifths_rule_by_hand(applied: Path) -> None:
+    document, page = form(applied, "ugesp")
+    assert (document["rows"], document["four_fifths"]) == (20, 0.8)
+    sex, race = document["tables"]
+    assert {name: sex[name] for name in sex if name != "rows"} == {
+        "by": ["sex"], "highest": "M", "known": 19, "unknown": 1,
+    }  # fmt: skip
+    assert (race["by"], race["highest"], race["known"], race["unknown"]) == (["race"], "A", 19, 1)
+    women, men = sex["rows"]
+    assert women == {
+        "category": "F", "number": 9, "share": pytest.approx(9 / 19), "small": False, "selected": 3,
+        "selection_rate": pytest.approx(1 / 3), "ratio": pytest.approx(2 / 3), "below_four_fifths": True,
+        # Of C(19, 8) = 75,582 ways only C(9, 4) C(10, 4) = 26,460, with four women, are likelier than three.
+        "fisher_p": pytest.approx(49_122 / 75_582),
+        # 8 of 19 are selected in all.
+        "deviations": pytest.approx((1 / 2 - 1 / 3) / math.sqrt(8 / 19 * 11 / 19 * (1 / 9 + 1 / 10))),
+        "two_deviations": False,
+        # The rate of men would be 4.5 women, four fifths of it 3.6.
+        "short_of_highest": 2, "short_of_four_fifths": 1,
+    }  # fmt: skip
+    assert men == {
+        "category": "M", "number": 10, "share": pytest.approx(10 / 19), "small": False, "selected": 5,
+        "selection_rate": 0.5, "ratio": 1.0, "below_four_fifths": False, "fisher_p": None, "deviations": None,
+        "two_deviations": None, "short_of_highest": None, "short_of_four_fifths": None,
+    }  # fmt: skip
+    assert ["F", "9", "3", "33.3 %", "0.667", "yes", "0.6499", "0.73", "no", "2", "1"] in cells(page)
+
+
+def test_four_fifths_itself_is_not_below_four_fifths(tmp_path: Path) -> None:
+    # 44 of 58 is four fifths of 55 of 58; the quotient of the two floats is a hair below 0.8.
+    assert (44 / 58) / (55 / 58) < 0.8
+    rows = [[g, int(i < k)] for g, k in (("a", 44), ("b", 55)) for i in range(58)]
+    table = write(tmp_path / "t.csv", ["g", "hired"], rows)
+    run("audit", table, "--predictions", "hired", "--protected", "g", "--metric", "dp")
+    first = form(tmp_path / "t.audit", "ugesp")[0]["tables"][0]["rows"][0]
+    assert (first["below_four_fifths"], first["short_of_four_fifths"], first["short_of_highest"]) == (
+        False,
+        0,
+        11,
+    )
+
+
+def test_two_most_selected_categories_are_both_named_and_none_where_nobody_is(tmp_path: Path) -> None:
+    for name, hired in (("tie", (2, 2, 1)), ("nobody", (0, 0, 0))):
+        rows = [[g, "xy"[i % 2], int(i < k)] for g, k in zip("abc", hired, strict=True) for i in range(4)]
+        table = write(tmp_path / f"{name}.csv", ["g", "r", "hired"], rows)
+        words = ("--predictions", "hired", "--protected", "g", "--protected", "r", "--metric", "dp")
+        run("audit", table, *words)
+        document, page = form(tmp_path / f"{name}.audit", "nyc-ll144")
+        most = document["tables"][0]["most_selected"]
+        highest = form(tmp_path / f"{name}.audit", "ugesp")[0]["tables"][0]["highest"]
+        assert most == highest
+        if name == "tie":
+            assert most == "a; b"
+        else:
+            assert most is None
+            assert {row["impact_ratio"] for row in document["tables"][0]["rows"]} == {None}
+            assert "Nobody in these categories was selected, so there is no impact ratio" in page
+
+
 def test_a_category_under_two_per_cent_is_left_out_only_with_a_reason(hired: Path) -> None:
     kept = form(hired, "nyc-ll144")[0]["tables"][1]["rows"][2]
     assert (kept["category"], kept["small"], kept["excluded"]) == ("C", True, False)
@@ -96,8 +234,9 @@ def test_a_category_under_two_per_cent_is_left_out_only_with_a_reason(hired: Pat
         0.5,
     )
     assert (
-        "C has 1.0&nbsp;% of the people in the table and is left out of the ratios: two people tell" in page
-    )
+        "Under 2&nbsp;% of the people in the table: C (1.0&nbsp;%). They are left out of the ratios, with "
+        "this reason: two people tell nothing."
+    ) in page
 
 
 def test_limits_are_those_of_the_ratio_that_is_printed(hired: Path) -> None:
@@ -202,6 +341,104 @@ def test_alternatives_have_accuracy_impact_ratio_and_mean_difference(loans: Path
     assert b["t_p"] == pytest.approx(2 * student.sf(2.5 / math.sqrt(error), freedom))
     assert {model["verdict"] for model in document["models"]} == {"undecided"}
     assert "fair has a least adverse impact ratio of 1.000, plain one of 0.333" in page
+
+
+@pytest.fixture(scope="module")
+def counted(loans: Path) -> Path:
+    """The same audits about the table itself, where every row has a label."""
+    for name in ("plain", "fair"):
+        words = (
+            "--predictions",
+            name,
+            "--protected",
+            "g",
+            "--known",
+            "y",
+            "--score",
+            "s",
+            "--target",
+            "pool",
+        )
+        done = run("audit", loans / "loans.csv", *words, "--out", loans / f"{name}-pool")
+        assert done.exit_code == 1, done.output
+    return loans
+
+
+def test_every_field_of_the_alternatives_by_hand(counted: Path) -> None:
+    document, page = form(counted / "fair-pool", "lda", "--beside", counted / "plain-pool")
+    issued = {
+        name: json.loads((counted / f"{name}-pool" / "certificate.json").read_text())
+        for name in ("plain", "fair")
+    }
+    for model, name in zip(document["models"], ("plain", "fair"), strict=True):
+        assert model == {
+            "predictions": name, "plain": name == "plain", "score": "s",
+            "accuracy": {"value": 0.75, "low": 0.75, "high": 0.75},  # six of eight
+            "least_impact_ratio": pytest.approx(1 / 3 if name == "plain" else 1), "verdict": "refuted",
+            # Of group a both positives are accepted, of group b one of two: by both models.
+            "headline": "Refuted: the difference in true positive rates is 0.5, above 0.1 (computed on the "
+            "whole pool).",
+            "issued": issued[name]["made_from"]["issued"], "model_sha256": issued[name]["digests"]["model"],
+            "certificate_sha256": issued[name]["sealed"],
+        }  # fmt: skip
+    (table,) = document["tables"]
+    assert (table["by"], table["reference"], table["unknown"]) == (["g"], "a", 0)
+    none = dict.fromkeys(("fisher_p", "deviations", "two_deviations", "mean_difference", "t_p"))
+    error = 20 / 3 / 4 + 5 / 3 / 4  # variances 20/3 and 5/3 of four scores each
+    freedom = error**2 / ((20 / 3 / 4) ** 2 / 3 + (5 / 3 / 4) ** 2 / 3)
+    scores = {
+        "mean_score": 2.5, "mean_difference": pytest.approx(-2.5 / math.sqrt(37.5 / 7)),
+        "t_p": pytest.approx(2 * student.sf(2.5 / math.sqrt(error), freedom)),
+    }  # fmt: skip
+    # Accepted of four in group a and in group b, Fisher's p, standard deviations.
+    for rows, (a, b, p, deviations) in zip(
+        table["models"], ((3, 1, 34 / 70, math.sqrt(2)), (2, 2, 1, 0)), strict=True
+    ):
+        assert rows == [
+            {"category": "a", "number": 4, "selected": a, "selection_rate": a / 4, "impact_ratio": 1.0,
+             **none, "mean_score": 5.0},
+            {"category": "b", "number": 4, "selected": b, "selection_rate": b / 4,
+             "impact_ratio": pytest.approx(b / a), "fisher_p": pytest.approx(p),
+             "deviations": pytest.approx(deviations), "two_deviations": False, **scores},
+        ]  # fmt: skip
+    # Both accuracies are counted, so nothing is left to tell.
+    assert document["compared"] == [
+        "fair has a least adverse impact ratio of 1.000, plain one of 0.333. Measured on this table, fair is "
+        "as accurate."
+    ]
+    assert ["plain", "b", "4", "1", "25.0 %", "0.333", "0.4857", "1.41", "-1.080", "0.1516"] in cells(page)
+    assert issued["plain"]["sealed"] in page
+
+
+def test_every_field_of_a_bias_profile_by_hand(counted: Path) -> None:
+    document, page = form(counted / "fair-pool", "eu-bias-profile")
+    issued = json.loads((counted / "fair-pool" / "certificate.json").read_text())
+    model, table = (issued["digests"][name][:12] for name in ("model", "table"))
+    alike = {
+        "metric": "tprp",
+        "measure": "difference in true positive rates",
+        "threshold": 0.1,
+        "mitigation": None,
+    }
+    # TPR 2 of 2 in group a and 1 of 2 in group b; every row has a label, so the limits are the value.
+    assert document["scenarios"] == [
+        {"groups": ["a", "b"], "measured": 0.5, "low": 0.5, "high": 0.5, "verdict": "refuted", **alike,
+         "hazard": "In group b, people whose label is positive are accepted less often than in group a."},
+        {"groups": ["b", "a"], "measured": -0.5, "low": -0.5, "high": -0.5, "verdict": "certified", **alike,
+         "hazard": "In group a, people whose label is positive are accepted less often than in group b."},
+    ]  # fmt: skip
+    head = ("about", "delta", "computed", "labels", "verdict", "unclear", "more_labels")
+    assert {name: document[name] for name in head} == {
+        "about": "the pool audited, all 8 rows of it", "delta": 0.05, "computed": True, "labels": 8,
+        "verdict": "refuted", "unclear": [], "more_labels": 0,
+    }  # fmt: skip
+    assert "Every row has a label." in document["assumptions"]
+    assert (document["review"]["model"], document["review"]["table"]) == (model, table)
+    assert len(document["review"]["triggers"]) == 3
+    assert [
+        "In group b, people whose label is positive are accepted less often than in group a.",
+        "difference in true positive rates, a over b", "0.1", "0.500", "0.500", "0.500", "refuted", "open",
+    ] in cells(page)  # fmt: skip
 
 
 def test_alternatives_are_of_one_table_and_have_labels(loans: Path, hired: Path, tmp_path: Path) -> None:

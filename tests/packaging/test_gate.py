@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -18,7 +19,12 @@ from typer.testing import CliRunner
 from fairask.cli._app import app
 from studio.tests.forked import fairask_command
 
-GATE = Path(__file__).parents[2] / ".github" / "gate"
+yaml = pytest.importorskip("yaml")
+ROOT = Path(__file__).parents[2]
+GATE = ROOT / ".github" / "gate"
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+#: The step of the Action that audits: its environment and its command.
+STEP = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "audit")
 pytestmark = pytest.mark.slow
 
 
@@ -43,29 +49,32 @@ def in_this_process(monkeypatch, env):
     return code, errors.getvalue()
 
 
-def gate(folder, monkeypatch=None, *, rows, rates, whole=False, **settings):
-    """Run the gate on a generated table; return exit code, outputs and summary."""
+def environment(folder, **inputs):
+    """Return what the Action's step sees: each input as given, or as action.yml has it by default."""
+    values = {f"inputs.{name}": str(what.get("default", "")) for name, what in ACTION["inputs"].items()}
+    values |= {f"inputs.{name}": value for name, value in inputs.items()}
+    values |= {"runner.temp": str(folder), "github.action_path": str(ROOT)}
+    filled = {
+        name: re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda found: values[found[1]], text)
+        for name, text in STEP["env"].items()
+    }
+    files = {"GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary.md"}
+    return {**os.environ, "RUNNER_TEMP": str(folder), **{k: str(v) for k, v in files.items()}, **filled}
+
+
+def gate(folder, monkeypatch=None, *, rows, rates, whole=False, **inputs):
+    """Run the gate on a generated table, by action.yml; return exit code, outputs and summary."""
     table = folder / "scored.csv"
     subprocess.run([sys.executable, GATE / "make_table.py", table, str(rows), *map(str, rates)], check=True)
-    env = {
-        **os.environ,
-        "FAIRASK": str(folder / "fairask"),
-        "TABLE": str(table),
-        "PREDICTIONS": "approved",
-        "PROTECTED": "sex",
-        "TRUTH": "repaid",
-        "METRIC": "tprp",
-        "TOLERANCE": "0.1",
-        "DELTA": "0.05",
-        "UNDECIDED": "fail",
-        "RUNNER_TEMP": str(folder),
-        "GITHUB_OUTPUT": str(folder / "output"),
-        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-        **settings,
-    }
+    required = {"table": str(table), "predictions": "approved", "protected": "sex", "truth": "repaid"}
+    assert {name for name, what in ACTION["inputs"].items() if what.get("required")} == set(required)
+    env = environment(folder, **{**required, **inputs})
     if whole:
-        with fairask_command(folder):
-            done = subprocess.run([sys.executable, GATE / "gate.py"], env=env, capture_output=True, text=True)
+        programs = folder / "fairask" / "bin"
+        programs.mkdir(parents=True)
+        (programs / "python").symlink_to(sys.executable)
+        with fairask_command(programs):
+            done = subprocess.run(["bash", "-c", STEP["run"]], env=env, capture_output=True, text=True)
         code, error = done.returncode, done.stderr
     else:
         code, error = in_this_process(monkeypatch, env)
@@ -92,13 +101,24 @@ def test_the_exit_code_is_the_verdict(tmp_path, monkeypatch, rows, rates, verdic
 
 
 def test_undecided_may_be_a_warning(tmp_path, monkeypatch):
-    assert gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), UNDECIDED="warn")[0] == 0
+    assert gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), undecided="warn")[0] == 0
 
 
 def test_a_missing_column_is_wrong_use(tmp_path, monkeypatch):
-    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), TRUTH="paid")
+    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), truth="paid")
     assert found == 2
     assert "paid" in error
-    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), PREDICTIONS="said")
+    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), predictions="said")
     assert found == 2
     assert "said" in error
+
+
+def test_each_input_of_the_action_reaches_the_audit(tmp_path, monkeypatch):
+    inputs = {"metric": "fprp", "tolerance": "0.3", "delta": "0.1", "positive": "1"}
+    found, outputs, summary, error = gate(
+        tmp_path, monkeypatch, rows=4000, rates=(0.9, 0.6), undecided="warn", **inputs
+    )
+    assert (found, outputs.get("verdict")) == (0, "certified"), error
+    made = json.loads(Path(outputs["certificate"]).read_text())["certificates"]["population"]
+    assert (made["metric"], made["tolerance"], made["delta"]) == ("fprp", 0.3, 0.1)
+    assert "at most 0.3" in summary

@@ -170,7 +170,7 @@ _MORE_LABELS = Step("Add labels to the budget", "settings#budget", "More labels 
 _NEXT = {
     "certified": Step("Download the model", "api/export/model.skops", "It stays as it is until another fit."),
     "refuted": _MORE_LABELS,
-    "undecided": Step("Audit with more labels", "certificate", "The last audit could not tell."),
+    "undecided": Step("Audit with more labels", "certificate", "The labels so far cannot tell."),
     "useless": _MORE_LABELS,
     "plain": Step(
         "Download the labels",

@@ -108,8 +108,8 @@ def _append(study: Study, watch: Watch, place: str, before: Document | None, who
     month = watch.months[-1]
     said: Document = {
         **standing.to_dict(),
-        "headline": standing.headline(),
-        "details": standing.details(),
+        "headline": standing.headline(in_points=True),
+        "details": standing.details(in_points=True),
         "shift": shift_sentences(watch.shift()),
         "month": month.name,
         "awaited": len(month.awaited),

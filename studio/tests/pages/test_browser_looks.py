@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 from playwright.sync_api import Page, expect
 
 from fairask_studio import Study
 from fairask_studio.pages import create_app
+from fairask_studio.watch import add_month
 from studio.tests.pages.browsing import EMPTY, LABELS, READY, VIEWS, browser, faultless, fits, new_page
 from studio.tests.pages.serving import serving
+from studio.tests.study.conftest import people_table, truth
+from studio.tests.study.test_certified import certified
+from studio.tests.study.test_crew import harsh_study
 
 __all__ = ["browser", "new_page"]
 
@@ -79,3 +86,47 @@ def test_views_without_labels_are_for_everybody(make: Make, new_page: Callable[.
             page.goto(f"{url}/{view}")
             page.wait_for_selector(shown)
             faultless(page, f"empty-{view}")
+
+
+def test_who_errs_and_second_opinions_are_for_everybody(make: Make, new_page: Callable[..., Page]) -> None:
+    study, _ = harsh_study(make)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/people")
+        expect(page.locator("#suspects li")).to_contain_text("ann says 'bad' to ")
+        expect(page.locator("#errors tr", has_text="ann").first.locator(".bad-word")).to_have_count(1)
+        page.locator("#suspects summary").click()
+        faultless(page, "people-errors")
+        fits(page, "people-errors")
+        page.fill("#again [name=rows]", "10")
+        page.get_by_role("button", name="Ask other people about these rows").click()
+        expect(page.locator("#said")).to_contain_text("rows are asked again")
+    assert study.state().again
+
+
+def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
+    make: Make, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    study = certified(make)
+    new = people_table(300)
+    pyarrow.csv.write_csv(pa.table({**new, "truth": truth(new)}), tmp_path / "new.csv")
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/overview")
+        expect(page.locator("#watched")).to_contain_text(f"fairask study watch {study.target} TABLE --month ")
+        faultless(page, "overview-watch")
+        add_month(study, str(tmp_path / "new.csv"), "2099-01", tmp_path / "sheet.csv", labels=40)
+        expect(page.locator("#watched")).to_contain_text("--tell watch-2099-01.csv")
+        watch = study.state().watch
+        assert watch is not None
+        said = {"verdict": "refuted", "headline": "REFUTED: the gap is above 99 points since about 2099-01."}
+        study.watched({**watch, "standing": {**watch["standing"], **said}}, watch)
+        expect(page.locator("#headline")).to_contain_text("Do not use this model")
+        expect(page.locator("#steps li").last).to_have_text("Certifiedno longer")
+        faultless(page, "overview-watched")
+        fits(page, "overview-watched")
+        page.goto(f"{url}/certificate")
+        expect(page.locator(".verdict h2")).to_have_text("No longer certified")
+        expect(page.locator(".verdict").first).to_contain_text(said["headline"])
+        expect(page.get_by_role("link", name="Download this model")).to_have_count(0)
+        faultless(page, "certificate-watched")

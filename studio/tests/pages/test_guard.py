@@ -166,6 +166,21 @@ def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch
             assert b" 200 " in whole.recv(100)
 
 
+def test_a_connection_that_asks_without_waiting_for_replies_is_closed(make: Make) -> None:
+    ask = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    def answered(asks: int) -> int:
+        came = b""
+        with suppress(ConnectionError), _half(url, ask * asks) as connection:
+            while came.count(b" 200 ") < asks and (part := connection.recv(1 << 16)):
+                came += part
+        return came.count(b" 200 ")
+
+    with serving(create_app(make(), train=False), http=TimedProtocol) as url:
+        assert answered(guard.MOST_AHEAD) == guard.MOST_AHEAD
+        assert answered(2000) <= guard.MOST_AHEAD
+
+
 def test_more_connections_than_allowed_are_closed_and_the_others_go_on(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

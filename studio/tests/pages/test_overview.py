@@ -75,6 +75,7 @@ def test_a_certified_model_that_was_refuted_since_is_not_to_be_used() -> None:
     assert (found.tone, found.verdict, found.proof) == (
         "bad", "Do not use this model", aged["standing"]["headline"],
     )  # fmt: skip
+    assert (steps(_status(state))[3]["state"], steps(_status(state))[3]["words"]) == ("now", "no longer")
 
 
 def _status(state: Any, **changes: object) -> Document:

@@ -47,7 +47,8 @@ o POST /people/{name}/invitation
 o GET /programs                     o POST /programs            o DELETE /programs/{name}
 o PUT /people/{name}                o PUT /address
 o POST /qr                          o GET /proxies              o POST /labels
-o GET /people/errors                o GET /known                o POST /known
+o GET /people/errors                o POST /people/again
+o GET /known                        o POST /known
 o PUT /known/{row}                  o DELETE /known/{row}
 o GET /reopened                     o POST /reopened            o DELETE /reopened/{event}
 o GET /model                        o POST /model               o GET /model/details

@@ -145,6 +145,7 @@ def _own(walk: Walk, study: Study) -> None:
     walk("GET /events", query={"limit": 2})
     walk("GET /people/figures")
     walk("GET /people/errors")
+    walk("POST /people/again", {"rows": 3})
     walk("GET /rows", query={"search": "smith", "sort": "-income", "columns": "income", "limit": 2})
     walk("GET /rows/{row}", row=row)
     walk("PUT /rows/{row}", {"label": "good"}, row=row)

@@ -90,6 +90,8 @@ class Tally:
     categories : tuple of Category
     score : str or None
         The column of the scores.
+    median : float or None
+        The median of all scores, of whatever category.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Tally:
     columns: tuple[str, ...] = ()
     categories: tuple[Category, ...] = ()
     score: str | None = None
+    median: float | None = None
 
     @classmethod
     def of(
@@ -121,19 +124,22 @@ class Tally:
             tuple(None if v is None else group_text(s.get(v, v)) for v, s in zip(part, alike, strict=True))
             for part in parts
         ]
+        held, middle = np.empty(0), None
+        if pool.score is not None and pool.cell is not None:
+            held = pool.score.astype(np.float64)
+            middle = None if np.isnan(held).all() else float(np.nanmedian(held))
         found: dict[tuple[str | None, ...], Category] = {}
         for cell, values in enumerate(named):
             n = int(pool.counts[cell])
             mine = Category(values, n, n * int(pool.decision[0][cell]))
-            if pool.score is not None and pool.cell is not None:
-                held = pool.score.astype(np.float64)
+            if middle is not None:
                 scores = held[(pool.cell == cell) & ~np.isnan(held)]
                 if len(scores):
-                    above, mean = int((scores > np.nanmedian(held)).sum()), float(scores.mean())
+                    above, mean = int((scores > middle).sum()), float(scores.mean())
                     spread = float(((scores - mean) ** 2).sum())
                     mine = replace(mine, scored=len(scores), above=above, mean=mean, spread=spread)
             found[values] = found[values] + mine if values in found else mine
-        return cls(tuple(columns), tuple(found[v] for v in sorted(found, key=_missing_last)), score)
+        return cls(tuple(columns), tuple(found[v] for v in sorted(found, key=_missing_last)), score, middle)
 
     def by(self, *columns: str) -> list[Category]:
         """The categories of some of the columns, in the order of their names; missing values are last."""
@@ -158,4 +164,4 @@ class Tally:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild a tally from :meth:`to_dict`."""
         each = (Category(**{**one, "values": tuple(one["values"])}) for one in values["categories"])
-        return cls(tuple(values["columns"]), tuple(each), values["score"])
+        return cls(tuple(values["columns"]), tuple(each), values["score"], values.get("median"))

@@ -151,14 +151,17 @@ class Standing:
     tolerance: float
     metric: str
 
-    def headline(self) -> str:
-        """Return the state in one sentence."""
-        return words.standing_sentence(self.verdict, self.since, self.tolerance, self.labels_needed)
+    def headline(self, *, in_points: bool = False) -> str:
+        """Return the state in one sentence; in points for a difference of rates."""
+        allowed = words.points(self.tolerance) if in_points else f"{self.tolerance:g}"
+        return words.standing_sentence(self.verdict, self.since, allowed, self.labels_needed)
 
-    def details(self) -> str:
+    def details(self, *, in_points: bool = False) -> str:
         """Return what it rests on."""
         bounds = (self.gap, self.lower, self.upper)
-        return words.standing_details(bounds, self.months, self.labels, self.metric, self.tolerance)
+        return words.standing_details(
+            bounds, self.months, self.labels, self.metric, self.tolerance, in_points
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -223,6 +223,22 @@ def _name(category: Category) -> str:
     return ", ".join(str(value) for value in category.values)
 
 
+def _known(tally: Tally, *columns: str) -> list[Category]:
+    """The categories whose values are known; raise UserError if there are none."""
+    known = [category for category in tally.by(*columns) if category.known]
+    if not known:
+        raise UserError(
+            f"no row has a known value of {' and '.join(columns)}", "Name another column with --protected"
+        )
+    return known
+
+
+def _highest(categories: Sequence[Category]) -> str | None:
+    """The names of the categories with the highest rate; None where nobody was selected."""
+    top = max((c.rate for c in categories), default=0.0)
+    return "; ".join(_name(c) for c in categories if c.rate == top) if top else None
+
+
 def _ratio(rate: float, reference: float) -> float | None:
     """The ratio of two rates; None where there is none."""
     found = rate / reference if reference > 0 else math.nan
@@ -264,17 +280,23 @@ def _nyc(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
         "rows": tally.rows,
         "tables": tables,
         "score": tally.score,
+        "median": tally.median,
         "confidence": 1 - _DELTA,
         "small_share": _SMALL,
     }
 
 
 def _nyc_table(tally: Tally, columns: Sequence[str], *, exclude: bool) -> Document:
-    every = tally.by(*columns)
-    known = [category for category in every if category.known]
+    known = _known(tally, *columns)
     people = sum(category.rows for category in known)
     small = [category.rows < _SMALL * people for category in known]
     kept = [c for c, is_small in zip(known, small, strict=True) if not (exclude and is_small)]
+    if not kept:
+        raise UserError(
+            f"every category by {' and '.join(columns)} has under {100 * _SMALL:g} % of the people, so "
+            "without them there is no ratio",
+            "Leave out --fact exclusion=...",
+        )
     best = max(kept, key=lambda c: c.rate)
     top_score = max((c.scoring_rate for c in kept if c.scored), default=math.nan)
     # All limits of a table hold together, whichever category turns out to be the most selected.
@@ -313,7 +335,8 @@ def _nyc_table(tally: Tally, columns: Sequence[str], *, exclude: bool) -> Docume
         "rows": rows,
         "known": people,
         "unknown": tally.rows - people,
-        "most_selected": _name(best),
+        "unscored": sum(category.rows - category.scored for category in known),
+        "most_selected": _highest(kept),
     }
 
 
@@ -323,19 +346,21 @@ def _nyc_table(tally: Tally, columns: Sequence[str], *, exclude: bool) -> Docume
 def _ugesp(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> Document:
     tables = []
     for column in issued.tally.columns:
-        known = [category for category in issued.tally.by(column) if category.known]
+        known = _known(issued.tally, column)
         people, best = sum(c.rows for c in known), max(known, key=lambda c: c.rate)
         rows = []
         for category in known:
-            ratio = _ratio(category.rate, best.rate)
+            # In whole numbers: a quotient of floats may be a hair below four fifths, and a person too many.
+            mine, four_fifths = 5 * category.selected * best.rows, 4 * best.selected * category.rows
             row: Document = {
                 "category": _name(category),
                 "number": category.rows,
                 "share": category.rows / people,
+                "small": category.rows < _SMALL * people,
                 "selected": category.selected,
                 "selection_rate": category.rate,
-                "ratio": ratio,
-                "below_four_fifths": ratio is not None and ratio < _FOUR_FIFTHS,
+                "ratio": _ratio(category.rate, best.rate),
+                "below_four_fifths": mine < four_fifths,
                 "fisher_p": None,
                 "deviations": None,
                 "two_deviations": None,
@@ -344,16 +369,15 @@ def _ugesp(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -
             }
             if category is not best:
                 row |= _significance(category, best)
-                # Persons more that the group would need; rounding must not add one to a whole number.
-                for name, share in (("short_of_highest", 1.0), ("short_of_four_fifths", _FOUR_FIFTHS)):
-                    need = math.ceil(share * best.rate * category.rows - 1e-9)
-                    row[name] = max(need - category.selected, 0)
+                # Persons more that the group would need, rounded up.
+                row["short_of_highest"] = -(-best.selected * category.rows // best.rows) - category.selected
+                row["short_of_four_fifths"] = max(-(-(four_fifths - mine) // (5 * best.rows)), 0)
             rows.append(row)
         tables.append(
             {
                 "by": [column],
                 "rows": rows,
-                "highest": _name(best),
+                "highest": _highest(known),
                 "known": people,
                 "unknown": issued.tally.rows - people,
             }
@@ -432,12 +456,13 @@ def _lda(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
             )
     tables: list[Document] = []
     for column in plain.tally.columns:
-        known = [c for c in plain.tally.by(column) if c.known]
+        known = _known(plain.tally, column)
         reference = max(known, key=lambda c: c.rate)
         tables.append(
             {
                 "by": [column],
                 "reference": _name(reference),
+                "unknown": plain.tally.rows - sum(c.rows for c in known),
                 "models": [_impacts(one.tally, column, reference.values) for one in models],
             }
         )
@@ -454,6 +479,8 @@ def _lda(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
                 "least_impact_ratio": min((v for v in impacts if v is not None), default=None),
                 "verdict": one.document["verdict"],
                 "headline": certificate.headline(),
+                "issued": one.document["made_from"]["issued"],
+                "model_sha256": one.document["digests"]["model"],
                 "certificate_sha256": one.document["sealed"],
             }
         )
@@ -462,7 +489,8 @@ def _lda(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
         if None in (first["least_impact_ratio"], other["least_impact_ratio"]):
             continue
         a, b = first["accuracy"], other["accuracy"]
-        apart = a["high"] < b["low"] or b["high"] < a["low"]
+        counted = all(one["low"] == one["high"] for one in (a, b))
+        sure = counted or a["high"] < b["low"] or b["high"] < a["low"]
         compared.append(
             alternative_sentence(
                 other["predictions"],
@@ -470,7 +498,7 @@ def _lda(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
                 other["least_impact_ratio"],
                 first["least_impact_ratio"],
                 b["value"] - a["value"],
-                apart,
+                sure,
             )
         )
     return {"models": shown, "tables": tables, "compared": compared}
@@ -478,7 +506,7 @@ def _lda(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
 
 def _impacts(tally: Tally, column: str, reference: tuple[str | None, ...]) -> list[Document]:
     """Adverse impact ratios and standardised mean differences of a model, by the groups of a column."""
-    known = [category for category in tally.by(column) if category.known]
+    known = _known(tally, column)
     base = next(category for category in known if category.values == reference)
     whole = known[0]
     for category in known[1:]:
@@ -546,7 +574,8 @@ FORMS: dict[str, Form] = {
             "purpose": "Intended purpose",
             "affected": "People about whom it decides",
             "mitigation": "Mitigation",
-            "responsible": "Who reviews this profile",
+            "data_source": "Source of the data, and the time they are from",
+            "responsible": "Who reviews this profile, and when",
         },
         _eu,
     ),
@@ -558,6 +587,7 @@ FORMS: dict[str, Form] = {
             "policy": "Policy and its cut-off",
             "purpose": "Business need that the model serves",
             "search": "How alternatives were searched for",
+            "data_source": "Source of the data, and the time they are from",
         },
         _lda,
         beside=True,

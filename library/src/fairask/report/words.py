@@ -1203,25 +1203,23 @@ def learned_from_sentence(file: str, sha256: str, answers: int, people: int, gol
     )
 
 
-def standing_sentence(verdict: str, since: str | None, tolerance: float, needed: int | None) -> str:
-    """Where a watched model stands.
+def standing_sentence(verdict: str, since: str | None, allowed: str, needed: int | None) -> str:
+    """Where a watched model stands; ``allowed`` is the allowed gap in words.
 
-    >>> standing_sentence("refuted", "2026-05", 0.1, None)
+    >>> standing_sentence("refuted", "2026-05", "0.1", None)
     'REFUTED: the gap is above 0.1 since about 2026-05.'
-    >>> standing_sentence("undecided", "2025-01", 0.1, 600)
+    >>> standing_sentence("undecided", "2025-01", "0.1", 600)
     'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
     """
     if verdict == "refuted":
-        return f"REFUTED: the gap is above {tolerance:g} since about {since}."
+        return f"REFUTED: the gap is above {allowed} since about {since}."
     if verdict == "certified":
-        return (
-            f"STILL CERTIFIED: a gap of at most {tolerance:g} was certified in {since}; nothing refutes it."
-        )
+        return f"STILL CERTIFIED: a gap of at most {allowed} was certified in {since}; nothing refutes it."
     before = "there is no certificate yet." if since is None else f"the last certificate is of {since}."
     more = (
         f"About {needed:,} labels would likely certify{' again' if since else ''}."
         if needed
-        else f"The labels so far do not say that more of them would certify a gap of at most {tolerance:g}."
+        else f"The labels so far do not say that more of them would certify a gap of at most {allowed}."
     )
     return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
 
@@ -1232,20 +1230,26 @@ def standing_details(
     labels: int,
     metric: str,
     tolerance: float,
+    in_points: bool = False,
 ) -> str:
     """What the state of a watched model rests on: the gap with its bounds.
 
     >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-06"), 1200, "tprp", 0.1)
     'Gap from 2026-01 to 2026-06: 0.041, between 0 and 0.093 (tprp, tolerance 0.1). Labels in all: 1,200.'
+    >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-01"), 1200, "tprp", 0.1, in_points=True)
+    'Gap in 2026-01: 4.1 points, 0 to 9.3 points by the bounds (you allow 10 points). Labels in all: 1,200.'
     """
     gap, lower, upper = found
+    limit = f"you allow {points(tolerance)}" if in_points else f"{metric}, tolerance {tolerance:g}"
     if months is None or gap is None:
-        return f"No gap is measured yet ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+        return f"No gap is measured yet ({limit}). Labels in all: {labels:,}."
     when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
-    return (
-        f"Gap {when}: {gap:.3f}, between {lower:.3g} and {upper:.3g} ({metric}, tolerance {tolerance:g}). "
-        f"Labels in all: {labels:,}."
+    bounds = (
+        f"{points(gap)}, {points_between(lower, upper)} by the bounds"
+        if in_points
+        else f"{gap:.3f}, between {lower:.3g} and {upper:.3g}"
     )
+    return f"Gap {when}: {bounds} ({limit}). Labels in all: {labels:,}."
 
 
 def shift_sentences(shift: Mapping[str, Any]) -> list[str]:

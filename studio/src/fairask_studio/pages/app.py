@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
@@ -41,6 +42,7 @@ from fairask_studio.pages.guard import guard
 from fairask_studio.pages.media import Media
 from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.pages.worker import Trainer, TrainerProcess
+from fairask_studio.store import is_url
 
 health = APIRouter(include_in_schema=False)
 views = APIRouter(include_in_schema=False, default_response_class=Response)
@@ -128,6 +130,8 @@ def show(request: Request, view: str) -> Response:
         "owns": person.role == "owner",
         "csrf": session.csrf,
         "config": config,
+        # As a word of a command; a URL may hold a password.
+        "place": "URL" if is_url(study_of(request).target) else shlex.quote(study_of(request).target),
         "examples": view == "label" and _has_examples(study_of(request)),
         "columns": [
             {

@@ -178,6 +178,7 @@ _OWNERS = (
     "/api/labels",
     "/api/people/figures",
     "/api/people/errors",
+    "/api/people/again",
     "/api/proxies",
     "/api/model",
     "/api/certificate",
@@ -428,8 +429,14 @@ MOST_OPEN = 850
 READ_SECONDS = 120.0
 
 
+#: Requests that may wait on one connection until one before them is answered. Browsers, proxies and programs
+#: send none ahead; thousands would keep the event loop busy with their heads, and fill memory.
+MOST_AHEAD = 8
+
+
 class TimedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which by itself waits for ever: for a request's head, and for a slow reader."""
+    """uvicorn's protocol, which by itself waits for ever: for a request's head, and for a slow reader.
+    It also takes any number of requests before it answers the first."""
 
     _head_timer: asyncio.TimerHandle | None = None
     _read_timer: asyncio.TimerHandle | None = None
@@ -449,6 +456,13 @@ class TimedProtocol(HttpToolsProtocol):
             self._stop_timer()
         elif self._head_timer is None:
             self._await_head()
+
+    def on_message_begin(self) -> None:
+        """Begin a request; end the connection of who sends many without waiting for the replies."""
+        if len(self.pipeline) >= MOST_AHEAD:
+            self.transport.abort()
+            raise ConnectionAbortedError  # ends the reading of what else has come
+        super().on_message_begin()
 
     def pause_writing(self) -> None:
         """Begin to wait for who reads slowly."""

@@ -67,12 +67,13 @@ def steps(status: Document) -> list[Document]:
     ['done', 'done', 'now', 'later']
     """
     certificate, audit = status["certificate"], status["audit"]
-    judged = status["advice"]["case"] in JUDGED
+    case = status["advice"]["case"]
+    judged = case in JUDGED
     done = [
         bool(status["complete"]) or judged or audit is not None,
         bool(status["history"]),
         judged,
-        judged and certificate["verdict"] == "certified",
+        case == "certified",
     ]
     models = len(status["history"])
     said = [
@@ -81,7 +82,9 @@ def steps(status: Document) -> list[Document]:
         f"{audit['labels']:,} of at most {audit['size']:,} labels" if audit is not None
         else f"decided with {certificate['n_labels']:,} labels" if judged
         else "none yet",
-        certificate["verdict"] if judged else "not yet",
+        "not yet" if not judged
+        else "no longer" if case != certificate["verdict"] == "certified"  # its watch says otherwise
+        else certificate["verdict"],
     ]  # fmt: skip
     # Labels and models come in turns, so the first two are under way together.
     first = next((i for i, reached in enumerate(done) if not reached), 4)

@@ -111,7 +111,7 @@ def window_boundaries(windows: tuple[tuple[int, ...], ...], spend: float) -> tup
     --------
     >>> year = tuple((max(0, last - 11),) for last in range(36))
     >>> [round(z, 1) for z in window_boundaries(year, 0.05 / 36)][::11]
-    [3.0, 2.5, 2.7, 2.7]
+    [3.0, 2.6, 2.7, 2.7]
     """
     steps = np.random.default_rng(0).standard_normal((len(windows), _WALKS), dtype=np.float32)
     place = np.concatenate([np.zeros((1, _WALKS), dtype=np.float32), steps.cumsum(axis=0)])

@@ -21,15 +21,17 @@ function axis(c, tone) {
   return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
 
-function verdict(c, model, first) {
+function verdict(c, { model, advice }, first) {
   const [words, tone] = VERDICTS[c.verdict];
   const present = c.model && c.model.digest === model?.digest;
+  // A certificate is about one day: the months since may have said otherwise.
+  const since = first && present && c.verdict === "certified" && advice.case !== "certified" && VERDICTS[advice.case];
   const promise = `${c.said.replace(/^Certified\. /, "")} You allow ${points(c.tolerance)}.`;
   const about = c.model ? el("p", {}, `About ${named(c.model)}. `, present ? "It is the study's model now." : "It is not the study's model any more.") : el("p", {}, "Which model it is about was not written down.");
-  const usable = present && c.verdict === "certified";
+  const usable = present && advice.case === "certified";
   const offers = first ? el("p", { class: "buttons" }, usable ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
     el("a", { class: usable ? "button" : "button primary", href: `${root}/api/export/certificate.html`, download: true }, "Page to print and sign"), el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "certificate.json"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
-  return el("section", { class: `panel verdict ${tone}` }, el(first ? "h2" : "h3", {}, words), el("p", {}, promise), axis(c, tone), about, offers,
+  return el("section", { class: `panel verdict ${since ? since[1] : tone}` }, el(first ? "h2" : "h3", {}, since ? "No longer certified" : words), since ? el("p", { dir: "auto" }, el("strong", {}, advice.proof)) : null, el("p", {}, since ? `On the day of the certificate: ${promise[0].toLowerCase()}${promise.slice(1)}` : promise), axis(c, tone), about, offers,
     el("details", { "data-key": `rests-${c.event}` }, el("summary", {}, "What this rests on"), el("ul", { class: "rests" }, [`${number(c.n_labels)} labels, ${ago(c.at)}; ${c.method}, ${c.valid}.`, c.target, ...c.assumptions].map((a) => el("li", {}, a)), c.model ? el("li", { class: "hash" }, `digest ${c.model.digest}`) : null)));
 }
 
@@ -86,13 +88,13 @@ async function load() {
   shown = now;
   const open = new Set([...document.querySelectorAll("#certificate details[open]")].map((d) => d.dataset.key));
   const [latest, ...past] = state.certificates;
-  const parts = [latest ? verdict(latest, state.model, true) : panel("No certificate yet", el("p", { dir: "auto" }, `A `, term("certificate"), ` would promise, with 95 % confidence, that ${state.compares}, up to ${points(state.tolerance)} points.`))];
+  const parts = [latest ? verdict(latest, state, true) : panel("No certificate yet", el("p", { dir: "auto" }, `A `, term("certificate"), ` would promise, with 95 % confidence, that ${state.compares}, up to ${points(state.tolerance)} points.`))];
   if (!state.model) parts.push(panel("Audit", el("p", { class: "hint" }, "First a model must be fitted: label the first batch.")));
   else {
     if (latest?.model?.digest !== state.model.digest) parts.push(el("p", { class: "hint which" }, `The study's model now: ${named(state.model)}, digest ${state.model.digest.slice(0, 12)}…`));
     if (state.audit) parts.push(underWay(state)); else if (state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided", state.advice); parts.push(start); }
   }
-  if (past.length) parts.push(panel(`Earlier certificates (${past.length})`, el("div", { class: "past" }, past.map((c) => verdict(c, state.model, false)))));
+  if (past.length) parts.push(panel(`Earlier certificates (${past.length})`, el("div", { class: "past" }, past.map((c) => verdict(c, state, false)))));
   fill($("certificate"), ...parts);
   for (const details of document.querySelectorAll("#certificate details")) details.open ||= open.has(details.dataset.key);
   $("certificate").dataset.audited = state.audit?.labels ?? 0;

@@ -30,7 +30,7 @@ function panel({ top, height, width, left, x, range, name, tone, series, write, 
   parts.push(svg("text", { class: "name", x: left, y: top - 8 }, name));
   if (limit !== undefined) {
     parts.unshift(svg("rect", { class: "forbidden", x: left, y: top, width: width - left, height: Math.max(y(limit) - top, 0) }));
-    parts.push(svg("line", { class: "limit", x1: left, x2: width, y1: y(limit), y2: y(limit) }), svg("text", { class: "limit-words", x: width, y: y(limit) - 5, "text-anchor": "end" }, words));
+    parts.push(svg("line", { class: "limit", x1: left, x2: width, y1: y(limit), y2: y(limit) }));
   }
   const known = series.filter((p) => p.value !== null);
   if (known.length > 1) parts.push(svg("path", { class: `band ${tone}`, d: `${path([...known.map((p) => [x(p.x), y(p.high)]), ...[...known].reverse().map((p) => [x(p.x), y(p.low)])])}Z` }));
@@ -40,8 +40,9 @@ function panel({ top, height, width, left, x, range, name, tone, series, write, 
     svg("title", {}, `${p.x.toLocaleString("en")} labels: ${name.toLowerCase()} ${write(p.value)} (${write(p.low)} to ${write(p.high)})`))));
   if (audited) {
     const at = x(audited.x), above = y(audited.high);
-    parts.push(svg("line", { class: "whisk good", x1: at, x2: at, y1: y(audited.low), y2: above }), svg("circle", { class: "point good", cx: at, cy: y(audited.value), r: 6 }), svg("text", { class: "allowed-words", x: at - 10, y: y(audited.value) - 4, "text-anchor": "end" }, `audit: ${write(audited.value)}, at most ${write(audited.high)}`));
+    parts.push(svg("line", { class: "whisk good", x1: at, x2: at, y1: y(audited.low), y2: above }), svg("circle", { class: "point good", cx: at, cy: y(audited.value), r: 6 }), svg("text", { class: "allowed-words", x: at < width / 2 ? at + 10 : at - 10, y: y(audited.value) - 4, "text-anchor": at < width / 2 ? "start" : "end" }, `audit: ${write(audited.value)}, at most ${write(audited.high)}`));
   }
+  if (limit !== undefined) parts.push(svg("text", { class: "limit-words", x: width, y: y(limit) - 5, "text-anchor": "end" }, words));
   return parts;
 }
 

@@ -19,12 +19,13 @@ function tiles(status, story) {
   const soon = "after 30 labels of both classes";
   const allowed = `you allow ${points(status.tolerance)}`;
   const audited = gap?.by === "audit"; // its limit is a promise, and the gap is the audit's on all pages
-  const judged = !gap ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
+  const present = certificate?.model && certificate.model.digest === status.model?.digest;
+  const verdict = present && status.watch ? status.watch.verdict : certificate?.verdict;
+  // An audit is about its day: no good gap once the months say otherwise.
+  const judged = !gap || (audited && verdict !== certificate.verdict) ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
   const limits = !gap ? (guess ? "a group has no such labels yet" : soon) : audited ? `by the audit; at most ${points(gap.high)}, ${allowed}` : `estimated, between ${points(gap.low)} and ${points(gap.high)}; ${allowed}`;
   const left = story.hours_left === null ? "" : `; about ${span(story.hours_left)} left`;
   const pace = status.complete ? "" : story.pace === null ? `; ${number(status.open)} rows out, ${number(status.skipped)} skipped` : `; ${number(Math.round(story.pace))} per hour${left}`;
-  const present = certificate?.model && certificate.model.digest === status.model?.digest;
-  const verdict = present && status.watch ? status.watch.verdict : certificate?.verdict;
   return [
     tile(term("budget", "Labels"), number(status.labels), `of ${number(status.budget)}${pace}`),
     tile(term("right answers", "Right answers"), guess ? percent(guess.accuracy.value) : "–", guess ? `between ${percent(guess.accuracy.low, 0)} and ${percent(guess.accuracy.high, 0)}, model ${fitted.round + 1}` : soon),
@@ -65,7 +66,7 @@ function flags(open) {
   $("flags").hidden = !open.length;
   const waiting = open.filter((flag) => flag.waits);
   const first = [...waiting, ...open.filter((flag) => !flag.waits)].slice(0, 3);
-  fill($("flags"), count(open.length), el("a", { href: `${root}/rows?flag=open` }, open.length === 1 ? "open flag" : "open flags"), waiting.length ? `, ${number(waiting.length)} of them without an answer` : ", all answered, none resolved",
+  fill($("flags"), count(open.length), el("a", { href: `${root}/rows?flag=open` }, open.length === 1 ? "open flag" : "open flags"), waiting.length ? (open.length === 1 ? ", without an answer" : `, ${number(waiting.length)} of them without an answer`) : ", all answered, none resolved",
     el("ul", {}, first.map((flag) => el("li", {}, el("a", { href: `${root}/rows?flag=open#${flag.row}` }, `Row ${number(flag.row)}`), el("span", { dir: "auto" }, ` ${flag.who}: ${flag.comments[0].text.slice(0, 140)}`)))));
 }
 
@@ -118,9 +119,9 @@ function watch({ watch: found, certificate, model }) {
   $("watch").hidden = !held;
   if (!held) return;
   const month = new Date().toISOString().slice(0, 7);
-  const command = (...words) => el("p", {}, el("code", {}, `fairask study watch STUDY ${words.join(" ")}`));
-  const next = found?.awaited ? [el("p", {}, `${number(found.awaited)} rows of ${found.month} wait for a label. Then:`), command("--tell", `watch-${found.month}.csv`)] : [el("p", {}, found ? "Add the rows of the next month:" : "New rows may be unlike those of the audit. Each month, let the model decide on them and label a few:"), command("TABLE", "--month", found && found.month >= month ? "YYYY-MM" : month)];
-  fill($("watched"), found ? el("p", { class: "advice" }, found.headline) : "", found ? el("p", { dir: "auto" }, found.details) : "", ...(found?.shift ?? []).map((words) => el("p", { class: "hint small", dir: "auto" }, words)), ...(owns ? next : []));
+  const command = (...words) => el("p", {}, el("code", {}, ["fairask study watch", $("watch").dataset.place, ...words].flatMap((word) => [el("span", {}, word), " "])));
+  const next = found?.awaited ? [el("p", {}, `${number(found.awaited)} rows of ${found.month} wait for a label. Then:`), command(`--tell watch-${found.month}.csv`)] : [el("p", {}, found ? "Add the table of the next month:" : "New rows may be unlike those of the audit. Each month, let the model decide on a table of new rows, and label a few:"), command("TABLE", `--month ${found && found.month >= month ? "YYYY-MM" : month}`)];
+  fill($("watched"), found ? el("p", {}, el("strong", {}, found.headline)) : "", found ? el("p", { dir: "auto" }, found.details) : "", ...(found?.shift ?? []).map((words) => el("p", { class: "hint small", dir: "auto" }, words)), ...(owns ? next : []));
 }
 
 function draw(status, story) {
