@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from paper.render import fold
 from paper.stats import mean_and_error
 
-__all__ = ["TITLES", "promised_section"]
+__all__ = ["TITLES", "promised_line", "promised_section"]
 
 TITLES = {
     "default": "default",
@@ -39,7 +39,7 @@ def promised_section(path: Path) -> list[str]:
     lines = [
         "All but the first learn from the same uniform labels, with the same classifier. *Ahead* is in "
         "points of accuracy, on the same split and labels as the default with uniform labels; one standard "
-        "error. "
+        "error. Methods have different numbers of trials, so compare them by it. "
         "*Silently above*: the gap on the test part is above 0.1, and the model did not say that its labels "
         "are too few, as only the default and the distribution-free one can "
         "(`python -m benchmarks.promised run --trials 100`).\n"
@@ -60,6 +60,16 @@ def promised_section(path: Path) -> list[str]:
             each += [f"{name}, {int(of_table[0]['labels']):,} labels:\n", *_table(of_table), ""]
         lines += fold(f"Each of the {len(tables)}", each)
     return lines
+
+
+def promised_line(path: Path) -> list[str]:
+    """Return one sentence on the populations, or nothing where the benchmark was not run."""
+    if not path.exists():
+        return []
+    with path.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["kind"] == "populations"]
+    said = _ahead(rows)
+    return [f"Thresholds from the same uniform labels, on populations. {said}"] if said else []
 
 
 def _values(rows: Iterable[Row], method: str) -> dict[tuple[str, str], tuple[float, float, bool]]:

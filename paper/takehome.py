@@ -13,10 +13,12 @@ from matplotlib.lines import Line2D
 
 from fairask.report.figures import INK, panels
 from paper._draw import styled
+from paper.before import worse_line
 from paper.floor import read_floors
 from paper.heldout import heldout_lines
 from paper.methods import METHODS
 from paper.problems import Setup
+from paper.promised import promised_line
 from paper.reading import fare_checks, passive_checks, read_claims
 from paper.reported import PAPER
 from paper.rivals import paired
@@ -80,9 +82,11 @@ def first_page(results: Results, setup: Setup, folder: Path) -> list[str]:
         *promise_line(folder / "promise.csv", "random populations, written down beforehand"),
         *takehome_lines(results, setup),
         *heldout_lines(folder / "heldout.csv"),
+        *promised_line(folder / "promised.csv"),
     ]
     failed = [
         *fails_lines(results, setup),
+        *worse_line(results, folder / "before.csv"),
         *promise_line(
             folder / "promise_hostile.csv",
             "harder populations, written down beforehand",
