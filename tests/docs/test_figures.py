@@ -108,6 +108,7 @@ def test_a_page_shows_what_its_stored_results_say(command, page, most, monkeypat
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.setattr(sys, "argv", [module, *options])
     size = {path: path.stat().st_size for path in (ROOT / "results").rglob("*.csv")}
+    monkeypatch.delitem(sys.modules, module, raising=False)  # another test may have imported it
     runpy.run_module(module, run_name="__main__")
     assert {path: path.stat().st_size for path in size} == size, "the results are not complete"
     shown = [line for line in capsys.readouterr().out.splitlines() if re.search(r"\d", line)]

@@ -28,7 +28,7 @@ function verdict(c, { model, advice }, first) {
   const since = first && present && c.verdict === "certified" && advice.case !== "certified" && VERDICTS[advice.case];
   const promise = `${c.said.replace(/^Certified\. /, "")} You allow ${points(c.tolerance)}.`;
   const about = c.model ? el("p", {}, `About ${named(c.model)}. `, present ? "It is the study's model now." : "It is not the study's model any more.") : el("p", {}, "Which model it is about was not written down.");
-  const usable = present && advice.case === "certified";
+  const usable = present && !since;
   const offers = first ? el("p", { class: "buttons" }, usable ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
     el("a", { class: usable ? "button" : "button primary", href: `${root}/api/export/certificate.html`, download: true }, "Page to print and sign"), el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "certificate.json"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
   return el("section", { class: `panel verdict ${since ? since[1] : tone}` }, el(first ? "h2" : "h3", {}, since ? "No longer certified" : words), since ? el("p", { dir: "auto" }, el("strong", {}, advice.proof)) : null, el("p", {}, since ? `On the day of the certificate: ${promise[0].toLowerCase()}${promise.slice(1)}` : promise), axis(c, tone), about, offers,
