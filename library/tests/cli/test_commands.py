@@ -308,3 +308,13 @@ def test_the_constant_answer_and_the_positive_label_have_their_own_words(
     assert first == "guessed.csv: paid = red, groups by sex"
     assert check.startswith("CHECK: label 'red' is taken as positive and 'green' as negative")
     assert check.endswith("give --positive green")
+
+
+def test_a_command_ends_without_the_teardown_in_which_arrow_may_abort(rows: list[dict[str, Any]]) -> None:
+    table = write_csv(rows, Path("rows.csv"))
+    noted = "leave = os._exit; os._exit = lambda code: (print('left', code, flush=True), leave(code))"
+    start = f"import os, sys; {noted}; sys.argv[0] = 'fairask'; from fairask.cli import main; main()"
+    for words, code in ([], 0), (["--label", "none"], 2):
+        command = [sys.executable, "-c", start, "doctor", str(table), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (code, f"left {code}"), done.stderr

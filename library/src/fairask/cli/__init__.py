@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Sequence
 
 from fairask.cli._errors import guarded
@@ -27,8 +28,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         return app(args=None if argv is None else list(argv), prog_name="fairask")
 
-    # The app guards its own commands; this guards its import, which needs an extra.
-    code = guarded(run, debug="--debug" in (sys.argv if argv is None else argv))
+    try:  # the app guards its own commands and exits; this guards its import, which needs an extra
+        code = guarded(run, debug="--debug" in (sys.argv if argv is None else argv))
+    except SystemExit as exit_:
+        code = exit_.code if isinstance(exit_.code, int) else 0
     if argv is None and "pyarrow" in sys.modules:
         _leave(code)
     sys.exit(code)
@@ -36,8 +39,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _leave(code: int) -> None:
     """End the process without tearing down native threads: Arrow may abort there (apache/arrow#34314)."""
+    threading._shutdown()  # type: ignore[attr-defined]  # joins threads, as the end of a process does
+    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
             stream.flush()
-    atexit._run_exitfuncs()
     os._exit(code)
