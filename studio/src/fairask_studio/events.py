@@ -78,6 +78,7 @@ class RowsDrawn(Happening):
     pool_sizes: list[int]
     warnings: list[str]
     look: int | None = None  #: of the audit that the rows were drawn for
+    seen: int | None = None  #: the last event that the drawing knew: answers may come while it is computed
 
     @classmethod
     def about(cls, data: Document) -> int | None:

@@ -337,7 +337,7 @@ class Study:
         with self.lock:
             learner = None if uniform else self.learner()
             state = self.state() if uniform else self._state  # the learner has read the newest events
-            left, start = state.undrawn, len(state.log.entries)
+            left, start, seen = state.undrawn, len(state.log.entries), state.last
             count = min(n or self.config.learner.batch_size, left)
             proposed = _propose_audit(state)
             if proposed is None and learner is None:
@@ -349,7 +349,7 @@ class Study:
             proposed = _propose(learner, count)
         query, drawn = proposed
         with self.store.write() as turn:
-            booked = turn.book_batch(drawn, start, self.config.overlap)
+            booked = turn.book_batch(replace(drawn, seen=seen), start, self.config.overlap)
         return query if booked else None
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:

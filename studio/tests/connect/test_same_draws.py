@@ -1,8 +1,10 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import fairask_studio.study as module
 from fairask_studio import Study
 from fairask_studio.connect.connector import Connector, Link, ensure_link, finish
 from fairask_studio.connect.webhook import WebhookTool
@@ -36,3 +38,26 @@ def test_a_connector_changes_no_draw_of_training_or_audit(
         certificate = finish(study, 20, "owner")
     assert sum(e.kind in ("linked", "sent", "refused") for e in study.store.events()) > 5
     assert same_draws(study, table, tmp_path / "twin") >= 40
+
+
+def test_answers_that_come_while_rows_are_drawn_do_not_blur_what_the_drawing_knew(
+    make: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    table = people_table()
+    labels, study = truth(table), make(budget=30)
+    first = study.ask()
+    propose = module._propose
+
+    def slow(*given: Any) -> Any:
+        study.tell(first, [labels[row] for row in first])
+        return propose(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_propose", slow)
+        study.draw()
+    told, drawn = study.store.events()[-2:]
+    assert (told.kind, drawn.kind) == ("labelled", "proposed")
+    again = study.learner(at=drawn.data["seen"]).ask(10)
+    assert again.indices.tolist() == drawn.data["rows"]
+    assert study.learner(at=told.id).ask(10).indices.tolist() != drawn.data["rows"]
+    assert same_draws(study, table, tmp_path / "twin") == 20

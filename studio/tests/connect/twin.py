@@ -19,7 +19,9 @@ def same_draws(study: Study, table: dict[str, list[Any]], folder: Path) -> int:
     keys = ("classes", "budget", "batch_size", "random_state", "overlap", "metric", "tolerance", "strategy")
     rows = 0
     with Study.create(folder, table, protected="sex", **{key: created[key] for key in keys}) as twin:
-        for event in study.store.events():
+        # Answers may come while a drawing or fit is computed: it knows what it read.
+        events = sorted(study.store.events(), key=lambda event: (event.data.get("seen", event.id), event.id))
+        for event in events:
             data = event.data
             if event.kind == "proposed":
                 count = len(data["rows"])
