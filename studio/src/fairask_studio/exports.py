@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import make_url
 
-from fairask import __version__
 from fairask.audit.certificate import seal, written
 from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED
@@ -312,8 +311,8 @@ def _settings(config: Config, status: Document) -> dict[str, str]:
         out["model"] = f"model {model['round'] + 1}, on {model['labels']} labels ({kind})"
         out["digest of the model"] = model["digest"]
     out["events"] = f"{status['last_event']:,}, the first on {status['created']}"
-    packages = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
-    versions = [f"Python {platform.python_version()}", f"fairask {__version__}", *packages]
+    packages = ("fairask", "numpy", "scipy", "scikit-learn")
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
     return out | {"versions": ", ".join(versions)}
 
 

@@ -14,12 +14,12 @@ import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from fairask import __version__
 from fairask.audit.audit import SKIPPED, Audit, AuditQuery
 from fairask.audit.certificate import (
     CERTIFICATE,
@@ -617,7 +617,7 @@ def _facts_of(
         f"sha256 of the {what}": pool["sha256"],
         "predictions": f"{columns['predictions']}{positive}",
         "groups": ", ".join(as_specs(columns["protected"])),
-        "version": f"fairask {__version__}",
+        "version": f"fairask {version('fairask')}",
     }
     names = ("score", "cost", "known", "observed", "missing", "noise", "answers")
     facts |= {name: str(columns[name]) for name in names if columns.get(name)}

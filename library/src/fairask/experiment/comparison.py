@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from fairask import __version__
 from fairask.audit import Certificate
 from fairask.experiment.loop import Run, run_trial
 from fairask.experiment.method import BASELINE, Method, Task
@@ -498,7 +497,7 @@ class Comparison:
         audit = "none"
         if task.audit:
             audit = f"at most {task.audit:,} labels besides, first run of {task.audited}"
-        packages = (f"{p} {version(p)}" for p in ("numpy", "scipy", "scikit-learn"))
+        packages = (f"{p} {version(p)}" for p in ("fairask", "numpy", "scipy", "scikit-learn"))
         return {
             "table": known.pop("table"),
             "split": known.pop("split"),
@@ -511,9 +510,7 @@ class Comparison:
             "labels": f"{task.budget:,} in batches of {task.batch:,}; passive up to {task.baseline_budget:,}",
             "audit": audit,
             "runs and seed": f"{self.trials:,} runs, seed {task.seed}",
-            "versions": ", ".join(
-                [f"Python {platform.python_version()}", f"fairask {__version__}", *packages]
-            ),
+            "versions": ", ".join([f"Python {platform.python_version()}", *packages]),
             **known,
         }
 
