@@ -82,9 +82,9 @@ class _HelpfulCommand(TyperCommand):
         """Read the arguments; what is wrong with them is wrong with this command, which has the help."""
         try:
             return list(super().parse_args(ctx, args))
-        except typer.BadParameter.__mro__[1] as error:  # UsageError, which typer does not export
-            wrong = cast(Any, error)
-            wrong.ctx = wrong.ctx or ctx
+        except Exception as error:
+            if vars(error).get("ctx", ctx) is None:
+                cast(Any, error).ctx = ctx
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
