@@ -32,7 +32,8 @@ class DemoOptions:
     audit_labels: Annotated[
         int | None,
         typer.Option(
-            help="Most labels, besides the budget, to audit FARE's first model; default 1000, 0: none. dp needs none."
+            help="Most labels, besides the budget, to audit FARE's first model; default 1000, 0: none. "
+            "dp needs none."
         ),
     ] = None
     jobs: opt.Jobs = field(default=None, metadata={"silent": True})
