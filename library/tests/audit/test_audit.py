@@ -59,6 +59,18 @@ def test_every_metric_estimates_what_the_pool_has(metric):
     assert c.estimate == pytest.approx(group_gap(y, pred, g, metric))
 
 
+def test_a_certificate_of_selection_rates_speaks_of_rows_and_not_of_labels():
+    pred, groups = np.repeat([1, 0, 1, 0], [24, 16, 20, 20]), np.repeat(["a", "b"], 40)
+    found = Audit(pred, groups, metric="dp", tolerance=0.12).certificate("population")
+    assert found.verdict == "undecided"
+    text, page = str(found), found.to_html()
+    assert "more rows drawn in the same way" in text
+    assert "of which these rows are a random sample" in text
+    for word in ("positives", "more labels", "labelled rows"):
+        assert word not in text
+        assert word not in page
+
+
 def test_demographic_parity_needs_no_labels():
     y, pred, g = pool()
     audit = Audit(pred, g, metric="dp", budget=10)

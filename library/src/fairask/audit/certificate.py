@@ -327,18 +327,19 @@ class Certificate:
         >>> certify([1] * 400, [1] * 400, [0, 1] * 200).advice()
         'Decided: no further labels are needed.'
         """
+        what = "labels" if QUESTIONS[self.metric].labels else "rows"
         if self.verdict != "undecided":
-            return "Decided: no further labels are needed."
+            return f"Decided: no further {what} are needed."
         if self.more_labels == 0:
-            return "No labels are left that could decide."
+            return f"No {what} are left that could decide."
         if self.unclear:
-            return f"Cannot tell for {', '.join(self.unclear)}: too few labels there, or none exist."
+            return f"Cannot tell for {', '.join(self.unclear)}: too few {what} there, or none exist."
         if self.more_labels is None:
             return (
                 "The estimate is too close to the tolerance, or too little is known, to say how many more "
-                "labels would decide."
+                f"{what} would decide."
             )
-        return f"About {self.more_labels:,} more labels drawn in the same way would likely decide."
+        return f"About {self.more_labels:,} more {what} drawn in the same way would likely decide."
 
     def __str__(self) -> str:
         estimate = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.4f}"
@@ -350,9 +351,8 @@ class Certificate:
         ]
         for g, group in enumerate(self.groups):
             values = ", ".join(f"{name} {rate[g]:.3f}" for name, rate in self.rates.items())
-            lines.append(
-                f"  group {group}: {self.positives[g]} positives, {self.negatives[g]} negatives, {values}"
-            )
+            seen = f"{self.positives[g]} positives, {self.negatives[g]} negatives, " if self.n_labels else ""
+            lines.append(f"  group {group}: {seen}{values}")
         lines.append(f"  {self.advice()}")
         lines += ["  It rests on:"] + [f"  - {text}" for text in self.assumptions]
         return "\n".join(lines)
@@ -415,18 +415,17 @@ def _section(certificate: Certificate, first: Certificate) -> str:
 
 
 def _groups(certificate: Certificate) -> str:
-    head = "".join(f'<th class="n">{escape(name)}</th>' for name in certificate.rates)
+    counts = {"positives": certificate.positives, "negatives": certificate.negatives}
+    columns = {name: [f"{n:,}" for n in seen] for name, seen in counts.items() if certificate.n_labels}
+    columns |= {name: [f"{share:.3f}" for share in rate] for name, rate in certificate.rates.items()}
+    head = "".join(f'<th class="n">{escape(name)}</th>' for name in columns)
     rows = "".join(
         f"<tr><td>{escape(str(group))}</td>"
-        f'<td class="n">{certificate.positives[g]:,}</td><td class="n">{certificate.negatives[g]:,}</td>'
-        + "".join(f'<td class="n">{rate[g]:.3f}</td>' for rate in certificate.rates.values())
+        + "".join(f'<td class="n">{cells[g]}</td>' for cells in columns.values())
         + "</tr>"
         for g, group in enumerate(certificate.groups)
     )
-    return (
-        '<table><tr><th>group</th><th class="n">positives</th><th class="n">negatives</th>'
-        f"{head}</tr>{rows}</table>"
-    )
+    return f"<table><tr><th>group</th>{head}</tr>{rows}</table>"
 
 
 def json_schema(document: str) -> dict[str, Any]:

@@ -23,14 +23,18 @@ from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predi
 
 _RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
 _SAMPLE = (
-    "the population that the labelled rows are a random sample of (of a finite pool, the bounds are if "
-    "anything too wide)"
+    "the population of which {} are a random sample (of a finite pool, the bounds are too wide rather than "
+    "too narrow)"
 )
 _POOL = "the pool given, all of it"
 _WHOLE = "The rows given are the whole pool."
 _FRESH = (
     "The model was fixed before these labels were drawn, and none of them trained it.",
     "Within each group, the labelled rows were drawn uniformly at random.",
+)
+_SEEN = (
+    "The model was fixed before it decided about these rows, and none of them trained it.",
+    "Within each group, the rows are a random sample.",
 )
 _DRAWN = (
     "The classifier is randomised: its decision on each labelled row was drawn once with a fixed seed, and "
@@ -130,7 +134,8 @@ def certify(
     if name == "known":
         assumptions: tuple[str, ...] = (_WHOLE,)
     else:
-        assumptions = _FRESH if said is score else (*_FRESH, _DRAWN)
+        assumptions = _SEEN if truth is None else _FRESH
+        assumptions = assumptions if said is score else (*assumptions, _DRAWN)
         if candidates > 1:
             tried = f"No more than {candidates} models were tried on these labels"
             assumptions = (*assumptions, f"{tried}; each had delta / {candidates}.")
@@ -291,7 +296,7 @@ def parity(
         metric=metric,
         tolerance=tolerance,
         delta=delta,
-        assumptions=(_WHOLE,) if target == "pool" else _FRESH,
+        assumptions=(_WHOLE,) if target == "pool" else _SEEN,
         n_labels=0,
         rows=int(size.sum()),
         groups=names,
@@ -359,7 +364,9 @@ def _certificate(
         metric=metric,
         method=method,
         valid="known" if method == "known" else METHODS[method].valid,
-        target=_POOL if method == "known" else _SAMPLE,
+        target=_POOL
+        if method == "known"
+        else _SAMPLE.format("the labelled rows" if said["n_labels"] else "these rows"),
         groups=groups,
         rates=rates,
         unclear=tuple(str(g) for i, g in enumerate(groups) if any(math.isnan(v[i]) for v in rates.values())),
