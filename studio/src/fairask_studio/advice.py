@@ -184,13 +184,7 @@ _AUDIT = Step("Start an audit", "certificate", "The budget is spent. An audit te
 
 
 def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
-    """Return the one thing to do next.
-
-    Examples
-    --------
-    >>> next_step({"audit": {"done": True}, "advice": {"case": "unsure"}}).words
-    'Issue the certificate'
-    """
+    """Return the one thing to do next."""
     audit, case = status["audit"], status["advice"]["case"]
     if audit is not None:
         if audit["done"]:

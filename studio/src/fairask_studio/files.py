@@ -269,18 +269,6 @@ def read_known(study: Study, path: Path, *, unchecked: bool = False) -> list[Kno
     """Read known answers from a file of any format that a pool can have; lines without one are left out.
 
     Unless ``unchecked``, other columns and check codes are compared with the pool.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from fairask_studio import Study
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "gold.csv").write_text("row,age,gold,explanation\\n2,40,1,Of age.\\n3,50,,\\n")
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(folder / "loans", pool, protected="sex") as study:
-    ...     read_known(study, folder / "gold.csv")
-    [KnownRow(row=2, label=1, use='gold', why='Of age.')]
     """
     found: list[tuple[int, str, str, str]] = []
     returned = []

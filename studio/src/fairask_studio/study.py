@@ -483,18 +483,7 @@ class Study:
             return {row: check_code(row, made) for row in rows if row in state.log.position}
 
     def receive(self, link: str, answers: Iterable[OutsideAnswer]) -> Intake:
-        """Take answers of a linked tool into the log: each is taken, known already, or refused.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex", random_state=0) as study:
-        ...     row = study.draw(1).indices.tolist()[0]
-        ...     answer = OutsideAnswer("17", 1, row, "ada", "1", study.row_codes([row])[row])
-        ...     study.receive("tool", [answer, answer]).counts()
-        {'new': 1, 'known': 1, 'corrected': 0, 'withdrawn': 0, 'refused': 0}
-        """
+        """Take answers of a linked tool into the log: each is taken, known already, or refused."""
         waiting, done = list(answers), Intake()
         for start in range(0, len(waiting), _CHUNK):
             part = waiting[start : start + _CHUNK]
@@ -534,15 +523,6 @@ class Study:
             Who takes them away.
         look : bool
             Count only, and change nothing.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-        ...     _ = study.skip(study.ask(3, who="bob"), who="bob")
-        ...     study.reopen(skips=True).answers, study.status()["skipped"]
-        (3, 0)
         """
         check_person(who)
         begin, end = (None if bound is None else utc(bound) for bound in (since, until))
@@ -585,18 +565,7 @@ class Study:
     # -- flags ----------------------------------------------------------------------------------
 
     def flag(self, row: int, text: str, who: str) -> Flag:
-        """Ask the owners about a row; while this person's flag of the row is open, add to its thread.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-        ...     flag = study.flag(2, "Is 40 right?", "bob")
-        ...     flag = study.answer_flag(flag.id, "Yes, it is.", "ada", resolve=True)
-        ...     flag.open, [said.who for said in flag.comments]
-        (False, ['bob', 'ada'])
-        """
+        """Ask the owners about a row; while this person's flag of the row is open, add to its thread."""
         check_person(who)
         row, text = self.config.check_row(row), check_comment(text)
         with self.turn() as (turn, state):
@@ -628,14 +597,6 @@ class Study:
         """Mark rows with their answers; a row that is marked already is marked anew. All of them, or none.
 
         Returns the number of known rows.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-        ...     study.mark_known([KnownRow(2, 1, "gold"), KnownRow(3, 0, "example", "Too old.")])
-        2
         """
         check_person(who)
         seen: set[int] = set()
@@ -975,15 +936,6 @@ class Study:
         -------
         list of Path
             The files written. Same study, same files.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> folder = tempfile.mkdtemp()
-        >>> with Study.create(f"{folder}/loans", pool, protected="sex") as study:
-        ...     [path.name for path in study.export(f"{folder}/out", only="labels.csv")]
-        ['labels.csv']
         """
         from fairask_studio.exports import contents, signed  # reports and models import much
 
@@ -1279,13 +1231,7 @@ def _safety(state: State) -> str | None:
 
 
 def model_name(entry: Document | None, *, certified: bool) -> Document | None:
-    """Return what names a model: round, labels, digest, the event up to which it was trained.
-
-    Examples
-    --------
-    >>> model_name({"round": 2, "labels": 50, "digest": "ab", "seen": 9, "rates": []}, certified=True)
-    {'round': 2, 'labels': 50, 'digest': 'ab', 'seen': 9, 'certified': True}
-    """
+    """Return what names a model: round, labels, digest, the event up to which it was trained."""
     if entry is None:
         return None
     return {**{name: entry[name] for name in ("round", "labels", "digest", "seen")}, "certified": certified}

@@ -75,15 +75,6 @@ def ensure_link(study: Study, link: Link, who: str, *, renew: bool = False) -> s
         Who links the tool.
     renew : bool
         Whether to make another token; the old one ends.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-    ...     link = Link("webhook", "webhook", "https://example.org/rows")
-    ...     len(ensure_link(study, link, "ada")), len(ensure_link(study, link, "ada"))
-    (32, 0)
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,31}", link.name):
         raise StudyError(f"{link.name!r} cannot be a link's name; 1 to 32 letters, digits and dashes")
@@ -163,17 +154,7 @@ def columns_for(config: Config, protected: bool) -> list[ColumnInfo]:
 
 
 def outgoing_rows(study: Study, rows: Sequence[int], protected: bool) -> list[OutgoingRow]:
-    """Return drawn rows as a tool gets them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex", random_state=0) as study:
-    ...     drawn = study.draw(1).indices.tolist()
-    ...     list(outgoing_rows(study, drawn, protected=False)[0].cells)
-    ['age']
-    """
+    """Return drawn rows as a tool gets them."""
     names = [column.name for column in columns_for(study.config, protected)]
     codes = study.row_codes(rows)
     found = study.rows(rows)

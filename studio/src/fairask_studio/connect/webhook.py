@@ -47,13 +47,7 @@ class SignatureError(Exception):
 
 
 def new_secret() -> str:
-    """Make a secret.
-
-    Examples
-    --------
-    >>> new_secret().startswith("whsec_")
-    True
-    """
+    """Make a secret."""
     return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
@@ -99,16 +93,6 @@ def verify_signature(secret: str, headers: Mapping[str, str], body: bytes, now: 
 
     A message that comes twice within the tolerance is signed both times: whoever receives it remembers its
     identity, or does what can be repeated.
-
-    Examples
-    --------
-    >>> secret = new_secret()
-    >>> verify_signature(secret, sign(secret, "msg_1", b"{}"), b"{}")
-    'msg_1'
-    >>> verify_signature(secret, sign(secret, "msg_1", b"{}"), b"[]")
-    Traceback (most recent call last):
-        ...
-    fairask_studio.connect.webhook.SignatureError: the signature is wrong
     """
     given = {name.lower(): value for name, value in headers.items()}
     if any(not given.get(name) for name in _HEADERS):

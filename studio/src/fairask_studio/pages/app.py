@@ -208,16 +208,6 @@ def create_app(
         The people of the home page that serves the study, who own it besides its own people.
     webhooks : Webhooks, optional
         What tells other programs of what happens, while the app runs.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from fairask_studio import Study
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> study = Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex")
-    >>> create_app(study, train=False).title
-    'fairask studio'
-    >>> study.close()
     """
     if trainer is None and train:
         trainer = Trainer(study)

@@ -58,13 +58,7 @@ def static_digest() -> str:
 
 @cache
 def imported(name: str) -> tuple[str, ...]:
-    """Return the scripts that a script imports, and those that they import.
-
-    Examples
-    --------
-    >>> "dom.js" in imported("overview.js")
-    True
-    """
+    """Return the scripts that a script imports, and those that they import."""
     found: dict[str, None] = {}
     waiting = [name]
     while waiting:

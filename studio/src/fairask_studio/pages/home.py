@@ -250,12 +250,6 @@ def create_home(
         Draw rows and fit models in a process for each study that is open.
     media : list of str, optional
         See :func:`create_app`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> create_home(tempfile.mkdtemp()).title
-    'fairask studies'
     """
     shelf = shelf_of(place)
     store = shelf.people()

@@ -119,11 +119,6 @@ class Media:
         ``https://media.example.org`` or ``http://localhost:9000``: scheme, host and port.
     folders : tuple of Path
         Folders in which a cell's relative path is looked up.
-
-    Examples
-    --------
-    >>> Media.of(["https://media.example.org/"], "/studies/loans").hosts
-    frozenset({'https://media.example.org'})
     """
 
     hosts: frozenset[str] = frozenset()

@@ -189,16 +189,7 @@ def group_lift(values: list[Any], codes: NDArray[np.int64]) -> float:
 
 
 def proxy_columns(study: Study) -> list[Proxy]:
-    """Return the columns shown to annotators that tell the group well, the best one first.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pool = {"name": ["Anna", "Otto"] * 30, "age": list(range(20, 50)) * 2, "sex": ["f", "m"] * 30}
-    >>> with Study.create(tempfile.mkdtemp() + "/people", pool, protected="sex") as study:
-    ...     proxy_columns(study)
-    [('name', 1.0)]
-    """
+    """Return the columns shown to annotators that tell the group well, the best one first."""
     config = study.config
     kinds = {column.name: column for column in config.columns}
     names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display not in MEDIA]

@@ -36,15 +36,7 @@ _LONGEST = 60
 
 
 class SentFiles:
-    """The files of one table, in a folder that goes when nothing needs it any more.
-
-    Examples
-    --------
-    >>> sent = SentFiles()
-    >>> sent.add("photos/1.gif", b"GIF89a...")
-    >>> sent.find("1.gif").suffix, sent.find("2.gif")
-    ('.gif', None)
-    """
+    """The files of one table, in a folder that goes when nothing needs it any more."""
 
     def __init__(self) -> None:
         self._place = Path(tempfile.mkdtemp())

@@ -164,13 +164,7 @@ def link(before: str, number: int, at: str, who: str, kind: str, data: str) -> s
 
 
 def first_break(events: Iterable[StoredEvent]) -> str | None:
-    """Describe the first event that is missing or was changed; None if there is none.
-
-    Examples
-    --------
-    >>> first_break([(2, "now", "ada", "created", "{}", "")])
-    'event 1 is missing'
-    """
+    """Describe the first event that is missing or was changed; None if there is none."""
     before, expected = START, 1
     for number, at, who, kind, data, known in events:
         if number != expected:
