@@ -235,20 +235,12 @@ def crew_label_errors(state: State, crew: People | None) -> dict[Any, LabelError
     """Return how often labels are wrong, where gold rows are enough to say it; None where they are not."""
     if crew is None:
         return None
-    ties = (
-        row
-        for row, given in state.answers.items()
-        if row not in state.decided and _is_tie([a.code for a in given.values() if a.code != SKIP])
-    )
+    settled = not any(state.is_tied(row) for row in state.answers)
     try:
-        found = crew.label_errors(state.config.overlap, settled=next(ties, None) is None)
+        found = crew.label_errors(state.config.overlap, settled=settled)
     except UserError:
         return None
     return found if min(min(error.rows) for error in found.values()) >= FEWEST_GOLD else None
-
-
-def _is_tie(codes: Sequence[int]) -> bool:
-    return 2 * sum(codes) == len(codes) > 0
 
 
 def gold_figures(state: State, who: str) -> Document | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ from fairask_studio.gold import (
     gold_figures,
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
-from fairask_studio.state import AUDIT, State
+from fairask_studio.state import AUDIT, State, pace_of
 from fairask_studio.store import Slot, Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
 
@@ -347,10 +347,11 @@ class Study:
         if proposed is None:
             assert learner is not None
             proposed = _propose(learner, count)
-        query, drawn = proposed
         with self.store.write() as turn:
-            booked = turn.book_batch(replace(drawn, seen=seen), start, self.config.overlap)
-        return query if booked else None
+            if not turn.book_batch(replace(proposed, seen=seen), start, self.config.overlap):
+                return None
+        propensities = np.array(proposed.propensities, np.float64)  # None is NaN
+        return Query(proposed.batch, np.array(proposed.rows, np.int64), propensities, proposed.components)
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
@@ -1000,9 +1001,7 @@ class Study:
                 "people": _people(state),
                 "skip_reasons": _skip_reasons(state),
                 "known": {use: len(state.known.of_use(use)) for use in USES},
-                "agreement": _agreement(
-                    [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
-                ),
+                "agreement": _agreement(state.labels_of(row) for row in state.answers),
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
@@ -1091,15 +1090,14 @@ def unseen_columns(config: Config, encoder: Encoder) -> str | None:
     return f"{unseen_sentence(unseen, encoder.columns)} {EMBED}" if unseen and not embedded else None
 
 
-def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDrawn]:
+def _propose(learner: FairActiveLearner, n: int) -> happened.RowsDrawn:
     """Draw ``n`` rows by the learner's strategy."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FairaskWarning)
         query = learner.ask(n)
-    drawn = query.indices.tolist()
-    return query, happened.RowsDrawn(
+    return happened.RowsDrawn(
         batch=query.batch_id,
-        rows=drawn,
+        rows=query.indices.tolist(),
         propensities=[None if np.isnan(q) else float(q) for q in query.propensities],
         components=list(query.components),
         pool_sizes=[entry.pool_size for entry in learner.state.log.entries[-len(query) :]],
@@ -1107,7 +1105,7 @@ def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDr
     )
 
 
-def propose_uniform(state: State, n: int) -> tuple[Query, happened.RowsDrawn]:
+def propose_uniform(state: State, n: int) -> happened.RowsDrawn:
     """Draw ``n`` rows, each equally likely among those that are left: without a model, and in no time."""
     seed = state.config.learner.random_state
     rng = np.random.default_rng([seed if isinstance(seed, int) else 0, state.batches])
@@ -1120,11 +1118,15 @@ def propose_uniform(state: State, n: int) -> tuple[Query, happened.RowsDrawn]:
         row = int(rng.integers(state.config.rows))
         if row not in state.log.position:
             chosen[row] = None
-    drawn, sizes = list(chosen), [left - i for i in range(n)]
-    q: list[float | None] = [1.0 / size for size in sizes]
-    components = ["uniform"] * n
-    query = Query(state.batches, np.array(drawn, np.int64), np.array(q, np.float64), components)
-    return query, happened.RowsDrawn(state.batches, drawn, q, components, sizes, [])
+    sizes = [left - i for i in range(n)]
+    return happened.RowsDrawn(
+        batch=state.batches,
+        rows=list(chosen),
+        propensities=[1.0 / size for size in sizes],
+        components=["uniform"] * n,
+        pool_sizes=sizes,
+        warnings=[],
+    )
 
 
 def _audit_seed(seed: int, rounds: int, audits: int) -> int:
@@ -1158,19 +1160,18 @@ def _begin_audit(
     return happened.AuditChanged(labels, dict(audit.to_dict()))
 
 
-def _propose_audit(state: State) -> tuple[Query, happened.RowsDrawn] | None:
+def _propose_audit(state: State) -> happened.RowsDrawn | None:
     """Draw the rows that the audit under way asks for now; None if it waits for labels or is over."""
     if state.audit is None or not state.audit.audit.ready:
         return None
     asked = copy.deepcopy(state.audit.audit).ask()  # the state changes by events only
     new = np.array([row not in state.log.position for row in asked.indices.tolist()], dtype=bool)
-    query = Query(state.batches, asked.indices[new], asked.propensities[new], [AUDIT] * int(new.sum()))
-    left, drawn = state.config.rows - len(state.log.entries), query.indices.tolist()
-    return query, happened.RowsDrawn(
-        batch=query.batch_id,
+    left, drawn = state.config.rows - len(state.log.entries), asked.indices[new].tolist()
+    return happened.RowsDrawn(
+        batch=state.batches,
         rows=drawn,
-        propensities=query.propensities.tolist(),
-        components=query.components,
+        propensities=asked.propensities[new].tolist(),
+        components=[AUDIT] * len(drawn),
         pool_sizes=[left - i for i in range(len(drawn))],
         warnings=[],
         look=asked.look,
@@ -1258,14 +1259,15 @@ def _people(state: State) -> list[Document]:
         for who, answer in row.items():
             counts[who, answer.code == SKIP] += 1
             times.setdefault(who, []).append(datetime.fromisoformat(answer.at).timestamp())
-    found = []
-    for who, moments in sorted(times.items()):
-        moments.sort()
-        # A pause of more than five minutes is a break, not a slow answer.
-        gaps = sorted(b - a for a, b in pairwise(moments) if b - a < 300)
-        pace = gaps[len(gaps) // 2] if gaps else None
-        found.append({"who": who, "labels": counts[who, False], "skips": counts[who, True], "seconds": pace})
-    return found
+    return [
+        {
+            "who": who,
+            "labels": counts[who, False],
+            "skips": counts[who, True],
+            "seconds": pace_of(times[who])[0],
+        }
+        for who in sorted(times)
+    ]
 
 
 def _agreement(answers: Iterable[Sequence[int]]) -> dict[str, float | int | None]:

@@ -16,7 +16,7 @@ from fairask.log import LABELLED
 from fairask_studio import Study
 from fairask_studio.advice import JUDGED, next_step
 from fairask_studio.columns import MEDIA
-from fairask_studio.events import SKIP, Document, now
+from fairask_studio.events import Document, now
 from fairask_studio.gold import gold_figures
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import study_of
@@ -101,10 +101,7 @@ def _counted(study: Study) -> Document:
     since = {window: now(-window) for window in _WINDOWS}
     with study.lock:
         state = study.state()
-        split = sum(
-            len({a.code for a in given.values() if a.code != SKIP}) > 1 and row not in state.decided
-            for row, given in state.answers.items()
-        )
+        split = sum(state.is_disputed(row) and row not in state.decided for row in state.answers)
         flags = [flag.to_dict() for flag in state.flags.known.values() if flag.open]
         gold = {who: gold_figures(state, who) for who in sorted(state.known.answers)}
         wrong = [{"name": who, **found} for who, found in gold.items() if found and found["below"]]
