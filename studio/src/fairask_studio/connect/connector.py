@@ -21,7 +21,7 @@ from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import Config
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked
 from fairask_studio.store import UNREACHABLE, why_unreachable
-from fairask_studio.tools import Intake, OutsideAnswer, Refused
+from fairask_studio.tools import Intake, OutsideAnswer
 
 
 class ToolUnreachable(Exception):
@@ -109,29 +109,22 @@ def is_token(linked: ToolLinked, token: str) -> bool:
     return hmac.compare_digest(linked.token, _hash(token))
 
 
-@dataclass(frozen=True)
-class LinkCounts:
-    """What went through a link: rows sent, answers taken, and answers refused with the reason."""
-
-    place: str
-    sent: int
-    taken: int
-    refused: list[Refused]
-
-
-def link_counts(study: Study) -> dict[str, LinkCounts]:
-    """Return what went through each link of a study, by name."""
+def link_counts(study: Study) -> list[Document]:
+    """Return what went through each link: rows sent, answers taken, and answers refused with the reason."""
     with study.lock:
         outside = study.state().outside
-        return {
-            name: LinkCounts(
-                linked.url if linked.project is None else f"{linked.url}/projects/{linked.project}",
-                len(outside.sent.get(name, ())),
-                sum(key[0] == name and not answer.gone for key, answer in outside.taken.items()),
-                [found for found in outside.refused.values() if found.link == name],
-            )
+        return [
+            {
+                "link": name,
+                "tool": linked.tool,
+                "url": linked.url,
+                "project": linked.project,
+                "sent": len(outside.sent.get(name, ())),
+                "taken": sum(key[0] == name and not answer.gone for key, answer in outside.taken.items()),
+                "refused": [vars(refused) for refused in outside.refused.values() if refused.link == name],
+            }
             for name, linked in outside.links.items()
-        }
+        ]
 
 
 @dataclass(frozen=True)

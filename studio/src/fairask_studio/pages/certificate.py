@@ -10,10 +10,10 @@ from pydantic import Field
 
 from fairask.audit import plan_audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
-from fairask.oracle.base import decision_probability
 from fairask.report.words import AUDIT_SIZES, question_sentence, verdict_sentence
 from fairask_studio import Study
 from fairask_studio.advice import advice_of
+from fairask_studio.estimates import positive_probability
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict, study_of
@@ -134,15 +134,18 @@ def _planned(study: Study, left: int) -> list[Document]:
     config = study.config.learner
     if not QUESTIONS[config.metric].labels:
         return []
-    codes = learner.pool.groups
-    groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
-    decided = (decision_probability(learner.current_model(), learner.pool.X, groups) >= 0.5).astype(int)
+    decided = (positive_probability(learner) >= 0.5).astype(int)
     if len(np.unique(decided)) < 2:
         return []
     plan = AuditPlan(metric=config.metric, tolerance=config.tolerance)
     budgets = sorted({min(budget, left) for budget in _BUDGETS})
     table = plan_audit(
-        decided, [str(g) for g in groups], plan, budgets=budgets, n_audits=_AUDITS, pos_label=1
+        decided,
+        [str(study.groups[code]) for code in learner.pool.groups],
+        plan,
+        budgets=budgets,
+        n_audits=_AUDITS,
+        pos_label=1,
     )
     return [
         {
