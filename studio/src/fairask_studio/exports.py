@@ -47,8 +47,9 @@ _COLUMNS = (
     "risk_weight", "fairness_weight", "by", "at", "note", "reason", "answers",
 )  # fmt: skip
 Given = Mapping[str, Answer]
+RowValue = Callable[[Study, State, DrawnRow, Given], Any]
 #: What is known of a drawn row, given the answers to it: in the file of labels, and in the grid of rows.
-OF_ROW: dict[str, Callable[[Study, State, DrawnRow, Given], Any]] = {
+OF_ROW: dict[str, RowValue] = {
     "row": lambda study, state, entry, given: entry.index,
     "group": lambda study, state, entry, given: str(study.groups[study.codes[entry.index]]),
     "label": lambda study, state, entry, given: (

@@ -186,7 +186,8 @@ def links(study: StudyPlace, as_json: Json = False) -> None:
 
     with open_study(study) as opened:
         counted = link_counts(opened)
-    found, lines = {}, []
+    found: dict[str, object] = {}
+    lines = []
     for link in counted:
         sent, taken, refused = link["sent"], link["taken"], link["refused"]
         place = link["url"] if link["project"] is None else f"{link['url']}/projects/{link['project']}"

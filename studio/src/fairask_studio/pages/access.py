@@ -250,8 +250,9 @@ class Access:
         person = None if session is None else self.person(session.name)
         return None if session is None or person is None else (person, session)
 
-    def remember(self, request: Request, response: Response, cookie: str) -> None:
-        """Keep a session in this browser. The server ends it when it was not used for some hours."""
+    def remember(self, request: Request, response: Response, name: str, cookie: str, how: str) -> None:
+        """Keep a session in this browser, and note it. The server ends one that was not used for hours."""
+        self.log.note(name, "signed in", how, request)
         response.set_cookie(
             self.cookie,
             cookie,

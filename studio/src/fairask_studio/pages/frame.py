@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
 from fastapi.templating import Jinja2Templates
 
 from fairask_studio.events import Document
@@ -96,6 +97,11 @@ def render(request: Request, template: str, context: Document, status: int = 200
     root = request.scope.get("root_path", "")
     common: Document = {"views": {}, "person": None, "csrf": "", "script": "", "root": root}
     return _TEMPLATES.TemplateResponse(request, template, common | context, status_code=status)
+
+
+def redirect(request: Request, path: str) -> RedirectResponse:
+    """Lead to a page of the studio, whatever a proxy puts before its path."""
+    return RedirectResponse(f"{request.scope.get('root_path', '')}{path}", 303)
 
 
 def error_page(request: Request, status: int, words: str) -> Response:

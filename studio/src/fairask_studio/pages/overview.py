@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -185,12 +186,10 @@ def group_lift(values: list[Any], codes: NDArray[np.int64]) -> float:
     return float(round(max((found - 1 / groups) / (1 - 1 / groups), 0.0), 3))
 
 
-def proxy_columns(study: Study) -> list[Proxy]:
-    """Return the columns shown to annotators that tell the group well, the best one first."""
-    config = study.config
-    kinds = {column.name: column for column in config.columns}
-    names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display not in MEDIA]
-    rows = np.arange(config.rows)
+@lru_cache(maxsize=1)
+def _proxies(study: Study, names: tuple[str, ...]) -> list[Proxy]:
+    """Return those of the columns that tell the group well, the best one first."""
+    rows = np.arange(study.config.rows)
     if len(rows) > _ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, _ROWS, replace=False))
     cells = study.rows(rows.tolist())
@@ -198,18 +197,15 @@ def proxy_columns(study: Study) -> list[Proxy]:
     return sorted((proxy for proxy in found if proxy[1] >= _TOLD), key=lambda proxy: -proxy[1])
 
 
-_PROXIES: dict[tuple[str, tuple[str, ...]], list[Document]] = {}
-
-
 def proxies(study: Study) -> list[Document]:
-    """Return columns that annotators see and that tell the group; computed once for what is shown."""
-    shown = tuple(column.name for column in study.config.columns if column.display != "none")
-    key = (study.target, shown)
-    if key not in _PROXIES:
-        _PROXIES.clear()
-        titles = {column.name: column.title or column.name for column in study.config.columns}
-        _PROXIES[key] = [{"column": n, "title": titles[n], "lift": lift} for n, lift in proxy_columns(study)]
-    return _PROXIES[key]
+    """Return columns that annotators see and that tell the group."""
+    config = study.config
+    kinds = {column.name: column for column in config.columns}
+    names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display not in MEDIA]
+    return [
+        {"column": name, "title": kinds[name].title or name, "lift": lift}
+        for name, lift in _proxies(study, tuple(names))
+    ]
 
 
 @router.get("/proxies")

@@ -19,7 +19,7 @@ from fairask.tables.arrow import kind_of
 from fairask.tables.labels import match_labels
 from fairask_studio import Study, StudyError
 from fairask_studio.events import SKIP, Document, Event, RowsDrawn
-from fairask_studio.exports import OF_ROW
+from fairask_studio.exports import OF_ROW, RowValue
 from fairask_studio.files import check_told, read_labels
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, study_of
@@ -150,7 +150,10 @@ def grid_page(study: Study, wanted: RowQuery) -> Document:
 
 
 #: The grid's own columns: their values, given the row and its answers.
-_OWN = {**OF_ROW, "tied": lambda study, state, entry, given: state.is_tied(entry.index)}
+_OWN: dict[str, RowValue] = {
+    **OF_ROW,
+    "tied": lambda study, state, entry, given: state.is_tied(entry.index),
+}
 
 
 def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
