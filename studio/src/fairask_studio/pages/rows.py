@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -22,7 +20,7 @@ from fairask_studio.events import SKIP, Document, Event, RowsDrawn
 from fairask_studio.exports import OF_ROW, RowValue
 from fairask_studio.files import check_told, read_labels
 from fairask_studio.pages.access import Me, least_role, may
-from fairask_studio.pages.api import RowNumber, study_of
+from fairask_studio.pages.api import RowNumber, file_of, study_of
 from fairask_studio.pages.desk import desk_of
 from fairask_studio.pages.label import Card, NewLabel, card
 from fairask_studio.pages.settings import known_dict
@@ -292,9 +290,7 @@ def _happened(study: Study, row: int, event: Event) -> Document:
 
 def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool, unchecked: bool) -> Document:
     """Read labels of a file, with the checks of ``fairask tell``; all of them or none."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name[-60:]  # no file system takes more than 255 bytes
-        path.write_bytes(data)
+    with file_of(name, data) as path:
         told = read_labels(path)
     if not told.rows:
         raise StudyError(f"{name} holds no label", "Fill in the column 'label'")
@@ -302,9 +298,4 @@ def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool,
         check_told(name, told, study)
     labels, forgiven = match_labels(told.labels, study.config.classes, told.rows, name)
     receipt = study.tell(told.rows, labels, who, notes=told.notes, correct=correct)
-    return {
-        "new": receipt.new,
-        "known": receipt.known,
-        "corrected": receipt.corrected,
-        "notes": list(forgiven),
-    }
+    return {**vars(receipt), "notes": list(forgiven)}
