@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from fairask.report import words
@@ -23,10 +23,6 @@ class Advice:
     verdict: str
     proof: str  #: what an audit of the model found; empty without one
     reason: str
-
-    def to_dict(self) -> Document:
-        """Return plain values."""
-        return asdict(self)
 
 
 def certificate_of_model(state: State) -> Document | None:

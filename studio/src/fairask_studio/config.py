@@ -148,14 +148,7 @@ class Config:
                 raise StudyError(f"no column {name!r}; {suggest(name, known)}")
         columns = tuple(_reworded(c, titles.get(c.name, {})) for c in self.columns)
         reasons = self.skip_reasons if words.skip_reasons is None else tuple(words.skip_reasons)
-        return replace(
-            self,
-            columns=columns,
-            question=self.question if words.question is None else words.question,
-            guidelines=self.guidelines if words.guidelines is None else words.guidelines,
-            skip_reasons=reasons,
-            address=self.address if words.address is None else words.address,
-        )
+        return replace(self, **{**words.to_data(), "columns": columns, "skip_reasons": reasons})
 
     def with_budget(self, budget: int) -> Config:
         """Return the settings with more labels to spend; labels are never taken from a budget."""

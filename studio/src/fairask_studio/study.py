@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
@@ -1005,7 +1005,7 @@ class Study:
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
-                "advice": advice_of(state, len(labelled)).to_dict(),
+                "advice": asdict(advice_of(state, len(labelled))),
                 "safety": _safety(state),
                 "unseen": unseen_columns(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
@@ -1129,10 +1129,6 @@ def propose_uniform(state: State, n: int) -> happened.RowsDrawn:
     )
 
 
-def _audit_seed(seed: int, rounds: int, audits: int) -> int:
-    return int(np.random.SeedSequence([seed, rounds, audits]).generate_state(1)[0])
-
-
 def _begin_audit(
     state: State, trained: FairActiveLearner, labels: int, errors: Noise | None
 ) -> happened.AuditChanged:
@@ -1144,15 +1140,16 @@ def _begin_audit(
     if not 1 <= labels <= left:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
     config = state.config.learner
+    # Another seed for each audit of a study. It does not depend on what people do besides labelling: nobody
+    # steers which rows are audited, and the same labels are audited with the same rows wherever they were
+    # given.
+    seed = np.random.SeedSequence([trained.random_state, len(state.history), state.audits.total()])
     plan = AuditPlan(
         metric=config.metric,
         tolerance=config.tolerance,
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
-        # Another seed for each audit of a study. It does not depend on what people do besides labelling:
-        # nobody steers which rows are audited, and the same labels are audited with the same rows wherever
-        # they were given.
-        random_state=_audit_seed(trained.random_state, len(state.history), state.audits.total()),
+        random_state=int(seed.generate_state(1)[0]),
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}

@@ -241,20 +241,19 @@ def messages(events: Sequence[Event], classes: Sequence[str]) -> list[Document]:
         name = _NAMES.get(event.kind)
         if name is None:
             continue
+        message: Document = {"event": name, "id": event.id, "at": event.at}
         if name == "labelled":
             label = {"row": event.data["row"], "label": classes[event.data["label"]], "who": event.who}
             if found and found[-1]["event"] == "labelled":
                 found[-1]["labels"].append(label)
-            else:
-                found.append({"event": name, "id": event.id, "at": event.at, "labels": [label]})
+                continue
+            message["labels"] = [label]
         elif name == "trained":
-            kept = {key: event.data[key] for key in ("round", "labels", "digest")}
-            found.append({"event": name, "id": event.id, "at": event.at, "model": kept})
+            message["model"] = {key: event.data[key] for key in ("round", "labels", "digest")}
         elif name == "certified":
-            kept = {key: event.data.get(key) for key in ("verdict", "upper", "tolerance", "model")}
-            found.append({"event": name, "id": event.id, "at": event.at, "certificate": kept})
-        else:
-            found.append({"event": name, "id": event.id, "at": event.at})
+            kept = ("verdict", "upper", "tolerance", "model")
+            message["certificate"] = {key: event.data.get(key) for key in kept}
+        found.append(message)
     return found
 
 

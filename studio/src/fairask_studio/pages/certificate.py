@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Annotated
 
@@ -94,7 +95,7 @@ def certificates(study: Study) -> Document:
             "audit": None if state.audit is None else state.audit.to_dict(),
             "left": state.config.rows - len(state.log.entries),
             "tolerance": state.config.learner.tolerance,
-            "advice": advice_of(state, state.answered - state.skipped).to_dict(),
+            "advice": asdict(advice_of(state, state.answered - state.skipped)),
             "compares": question_sentence(state.config.learner.metric, state.config.classes),
         }
 

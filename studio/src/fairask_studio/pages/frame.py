@@ -22,7 +22,7 @@ from fairask_studio.events import Document
 
 router = APIRouter(include_in_schema=False)
 
-_FOLDER = Path(__file__).parent / "static"
+_HERE = Path(__file__).parent
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -41,7 +41,7 @@ class _File:
 @cache
 def files() -> dict[str, _File]:
     """Return all files by name."""
-    found = {path.name: path for path in sorted(_FOLDER.iterdir()) if path.suffix in _TYPES}
+    found = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in _TYPES}
     return {
         name: _File(path.read_bytes(), gzip.compress(path.read_bytes(), mtime=0), _TYPES[path.suffix])
         for name, path in found.items()
@@ -85,9 +85,7 @@ async def static(request: Request, digest: str, name: str) -> Response:
     return Response(file.data, media_type=file.kind, headers=headers)
 
 
-HERE = Path(__file__).parent
-
-_TEMPLATES = Jinja2Templates(HERE / "templates")
+_TEMPLATES = Jinja2Templates(_HERE / "templates")
 
 _TEMPLATES.env.globals |= {"static_digest": static_digest(), "imported": imported}
 

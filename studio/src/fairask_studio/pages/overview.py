@@ -25,8 +25,8 @@ from fairask_studio.pages.desk import desk_of
 
 router = APIRouter(tags=["owning"])
 
-#: Seconds over which the pace is measured, longest first.
-_WINDOWS = (3600.0, 600.0)
+#: Seconds over which the pace is measured, and after which nobody labels now.
+_WINDOW, _PAUSE = 3600.0, 600.0
 
 
 def story(study: Study) -> Document:
@@ -99,7 +99,7 @@ def steps(status: Document) -> list[Document]:
 
 def _counted(study: Study) -> Document:
     """Count what only the answers tell: disagreements, flags, positives per group, pace."""
-    since = {window: now(-window) for window in _WINDOWS}
+    since = now(-_WINDOW)
     with study.lock:
         state = study.state()
         split = sum(state.is_disputed(row) and row not in state.decided for row in state.answers)
@@ -113,11 +113,9 @@ def _counted(study: Study) -> Document:
                 code = int(study.codes[entry.index])
                 labels[code] += 1
                 positives[code] += entry.label == 1
-        moments = [
-            a.at for given in state.answers.values() for a in given.values() if a.at >= since[_WINDOWS[0]]
-        ]
+        moments = [a.at for given in state.answers.values() for a in given.values() if a.at >= since]
         left = max(state.budget - (state.answered - state.skipped), 0) * state.config.overlap
-    pace = _pace(moments, since)
+    pace = _pace(moments)
     return {
         "disagreements": split,
         "flags": flags,
@@ -131,14 +129,11 @@ def _counted(study: Study) -> Document:
     }
 
 
-def _pace(moments: list[str], since: dict[float, str]) -> float | None:
-    """Return answers per hour over the last hour, or over the ten minutes since work began."""
-    if len(moments) < 5:
+def _pace(moments: list[str]) -> float | None:
+    """Return answers per hour since the first of these; None for a few, and while nobody labels."""
+    if len(moments) < 5 or max(moments) < now(-_PAUSE):
         return None
-    first = min(datetime.fromisoformat(moment).timestamp() for moment in moments)
-    last = max(datetime.fromisoformat(moment).timestamp() for moment in moments)
-    if max(moments) < since[_WINDOWS[1]]:
-        return None  # nobody labels now
+    first, last = (datetime.fromisoformat(moment).timestamp() for moment in (min(moments), max(moments)))
     return 3600.0 * (len(moments) - 1) / max(last - first, 1.0)
 
 

@@ -76,11 +76,8 @@ class SentFiles:
     def add(self, name: str, data: bytes) -> None:
         """Add an image, a recording, or an .npy file with a row for each row of the table."""
         path = PurePosixPath(name)
-        if (
-            path.is_absolute()
-            or ".." in path.parts
-            or not 0 < max(map(len, _bytes_of(path)), default=0) < 256
-        ):
+        longest = max((len(part.encode("utf-8", "replace")) for part in path.parts), default=0)
+        if path.is_absolute() or ".." in path.parts or not 0 < longest < 256:
             raise StudyError(f"{name[:80]!r} cannot be the name of a file", "Use names without '..'")
         self._bytes += len(data)
         if self._bytes > _BYTES or len(self._media) >= _MOST:
@@ -175,10 +172,6 @@ class SentFiles:
         else:
             table.writerows([[head], *([name] for name in names)])
         return lines.getvalue()
-
-
-def _bytes_of(path: PurePosixPath) -> list[bytes]:
-    return [part.encode("utf-8", "replace") for part in path.parts]
 
 
 def _no_medium(name: str) -> StudyError:
