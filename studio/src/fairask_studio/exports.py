@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import io
 import json
 import platform
@@ -23,6 +22,8 @@ from fairask.audit.certificate import seal, written
 from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED, DrawnRow
 from fairask.oracle import CalibratedFairOracle
+from fairask.report.figures import draw_drawn_rows
+from fairask.report.pages import StudyReport, render_card, render_certificate, render_study
 from fairask.report.words import visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
@@ -39,8 +40,6 @@ from fairask_studio.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from fairask.report.pages import StudyReport
 
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
@@ -225,31 +224,24 @@ _OPTIONS = {
 
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
-    return str(_pages().render_study(_report(study, _drawn(study))))
+    return render_study(_report(study, _drawn(study)))
 
 
 def card_html(study: Study) -> str:
     """Return the model card of a study as one HTML page."""
-    return str(_pages().render_card(_report(study)))
+    return render_card(_report(study))
 
 
 def certificate_html(study: Study) -> str:
     """Return the last certificate of a study as a page to print and sign."""
-    return str(_pages().render_certificate(_report(study)))
-
-
-def _pages() -> Any:
-    try:
-        return importlib.import_module("fairask.report.pages")
-    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
-        raise StudyError(f"pages need {error.name}; pip install 'fairask-studio'") from error
+    return render_certificate(_report(study))
 
 
 def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
     status, config = study.status(), study.config
     learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
     step = next_step(status)
-    return _pages().StudyReport(  # type: ignore[no-any-return]
+    return StudyReport(
         title=_title(study.target),
         question=config.question,
         protected=_word(config, config.grouped_by),
@@ -285,8 +277,6 @@ def _moments(study: Study) -> list[float]:
 
 
 def _drawn(study: Study) -> Figure | None:
-    from fairask.report.figures import draw_drawn_rows
-
     learner = study.learner()
     by: dict[str, list[int]] = {}
     for entry in learner.state.log.entries:

@@ -92,9 +92,9 @@ class KnownRows:
                 # A correction keeps time and note, as that of a label does.
                 mine[row] = replace(mine[row], code=code) if row in mine else given
 
-    def count(self, who: str, use: str = GOLD) -> int:
-        """Count a person's answers to gold rows, or to rows of another use."""
-        return sum(answer.use == use for answer in self.answers.get(who, {}).values())
+    def count(self, who: str) -> int:
+        """Count a person's answers to gold rows."""
+        return sum(answer.use == GOLD for answer in self.answers.get(who, {}).values())
 
     def skips(self, who: str) -> int:
         """Count the gold rows that a person skipped."""
@@ -111,9 +111,7 @@ class KnownRows:
         return [] if given else [known for known in self.of_use(PRACTICE) if known.row not in mine]
 
 
-def gold_ahead(
-    state: State, who: str, held: Sequence[int] = (), count: int = 1
-) -> dict[int, tuple[KnownRow, int]]:
+def gold_ahead(state: State, who: str, held: Sequence[int], count: int) -> dict[int, tuple[KnownRow, int]]:
     """Return which of a person's next rows are gold: by how many rows come before, row and place.
 
     Of each ``gold_every`` rows of a person one is a gold row. Its place follows from the study's seed, the
@@ -168,7 +166,7 @@ def _spread(config: Config, who: str, what: object) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
-def due_row(state: State, who: str, row: int, held: Sequence[int] = ()) -> tuple[KnownRow, int] | None:
+def due_row(state: State, who: str, row: int, held: Sequence[int]) -> tuple[KnownRow, int] | None:
     """Return the known row that this person may answer now, and its place, if it is this one.
 
     No other gold row: whoever tried rows one after the other would learn which are gold.

@@ -138,7 +138,9 @@ def annotated_answers(
         who = annotation.get("completed_by")
         name = people.get(str(who["id"] if isinstance(who, dict) else who))
         if name is not None:
-            label, note = _said(annotation)
+            choices, note = chosen(annotation.get("result") or [])
+            # No label for a task that was skipped, an empty one where nothing was chosen.
+            label = None if annotation.get("was_cancelled") else ", ".join(choices)
             found.append(
                 OutsideAnswer(
                     str(annotation["id"]), _microseconds(annotation["updated_at"]), data[ROW], name, label,
@@ -146,12 +148,6 @@ def annotated_answers(
                 )
             )  # fmt: skip
     return found
-
-
-def _said(annotation: Document) -> tuple[str | None, str]:
-    """Return label and note; no label for a task that was skipped, an empty one where nothing was chosen."""
-    choices, note = chosen(annotation.get("result") or [])
-    return None if annotation.get("was_cancelled") else ", ".join(choices), note
 
 
 def _microseconds(moment: str) -> int:
