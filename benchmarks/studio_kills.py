@@ -133,7 +133,7 @@ class Service:
 def prepared(target: str, people: int) -> tuple[str, list[str]]:
     """Make the study, unless it is there, and give everybody a new token."""
     if not (Path(target) / "study.db").exists():
-        rows = 200_000
+        rows = 60_000
         settings = {"budget": rows, "batch_size": 200, "strategy": "passive", "most_per_minute": 0}
         Study.create(
             target, make_pool(rows), protected="sex", classes=("bad", "good"), random_state=0, **settings

@@ -474,7 +474,7 @@ def test_a_bias_profile_has_a_row_for_each_direction_of_each_pair(loans: Path) -
     )
     certificate = json.loads((loans / "fair" / "certificate.json").read_text())["certificates"]["population"]
     assert first["high"] == certificate["comparisons"][0]["upper"]
-    assert {row["verdict"] for row in document["scenarios"]} == {"cannot tell"}
+    assert {row["verdict"] for row in document["scenarios"]} == {"undecided"}
     assert {row["mitigation"] for row in document["scenarios"]} == {"Second look"}
     triggers = " ".join(document["review"]["triggers"])
     assert document["audit"]["model_sha256"][:12] in triggers
@@ -507,7 +507,7 @@ def test_a_group_without_positives_is_unknown_and_not_a_gap_of_zero(tmp_path: Pa
         )
         of_c = [row for row in document["scenarios"] if "c" in row["groups"]]
         assert [row["measured"] for row in of_c] == [None] * 4
-        assert {row["verdict"] for row in of_c} == {"cannot tell"}
+        assert {row["verdict"] for row in of_c} == {"undecided"}
         assert document["unclear"] == ["c"]
         assert "a measure that is missing is not zero" in page
 
@@ -519,10 +519,10 @@ def test_a_form_that_was_changed_is_noticed(loans: Path, tmp_path: Path) -> None
     checked = run("verify", file, "--key", tmp_path / "owner.pub")
     assert (checked.exit_code, "is as it was made; signed by SHA256:" in checked.output) == (0, True)
     kept = file.read_text(), page.read_text()
-    page.write_text(kept[1].replace("cannot tell", "certified"))
+    page.write_text(kept[1].replace("undecided", "certified"))
     assert "does not say what" in run("verify", file, "--key", tmp_path / "owner.pub").output
     page.write_text(kept[1])
-    file.write_text(kept[0].replace("cannot tell", "certified"))
+    file.write_text(kept[0].replace("undecided", "certified"))
     assert run("verify", file, "--key", tmp_path / "owner.pub").exit_code == 1
     assert run("verify", file).exit_code == 1
     file.write_text(kept[0])

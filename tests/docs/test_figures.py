@@ -1,5 +1,6 @@
 """Figures on the pages are those that the command beside them prints, where it takes under a minute."""
 
+import csv
 import os
 import re
 import runpy
@@ -55,6 +56,12 @@ def printed(page):
     return [(m["command"], m["shown"]) for m in PRINTED.finditer((DOCS / page).read_text("utf-8"))]
 
 
+def read(table):
+    """The rows of a CSV file."""
+    with table.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.mark.long
 def test_the_page_on_certificates_shows_what_its_commands_print(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -65,6 +72,17 @@ def test_the_page_on_certificates_shows_what_its_commands_print(tmp_path, monkey
     for command, shown in found:
         text = run(command, ROOT if command.startswith("python") else tmp_path)
         assert lines(text) == lines(shown), command
+    # The labels that the page tells next, and what it then shows.
+    page = (DOCS / "certificates.md").read_text("utf-8")
+    sheet, truth = tmp_path / "applications.audit" / "rows-1.csv", read(tmp_path / "history.csv")
+    rows = [{**row, "label": truth[int(row["row"])]["repaid"]} for row in read(sheet)]
+    with sheet.open("w", newline="", encoding="utf-8") as file:
+        out = csv.DictWriter(file, rows[0])
+        out.writeheader()
+        out.writerows(rows)
+    (shown,) = re.findall(r"true labels it prints:\n\n```text\n(.*?)```", page, re.S)
+    told = run("fairask audit applications.csv --tell applications.audit/rows-1.csv", tmp_path)
+    assert lines(told) == lines(shown)
 
 
 def test_the_page_on_what_a_table_allows_shows_what_its_command_prints(tmp_path, monkeypatch):

@@ -150,6 +150,14 @@ def test_the_page_on_installing_lists_every_extra():
     assert sorted(listed) == sorted(extras)
 
 
+def test_the_page_on_studies_lists_every_kind_of_event():
+    from fairask_studio.events import Happening
+
+    cells = re.findall(r"^\| (`[^|]*) \|", (DOCS / "study.md").read_text("utf-8"), re.M)
+    listed = {word for cell in cells for word in re.findall(r"`([^`]+)`", cell)}
+    assert not Happening.kinds.keys() - listed
+
+
 def test_no_page_names_a_package_registry():
     hosts = re.compile(r"py" + r"pi\.org|pythonhosted|registry\.npm", re.I)
     for page in [*PAGES, *ROOT.glob(".github/**/*.yml"), ROOT / "Dockerfile", ROOT / "constraints.txt"]:

@@ -179,3 +179,16 @@ def test_an_audit_refuses_positives_that_leave_no_negative(fairask: Run, write: 
     assert_refused(fairask("audit", pool, *named, "good"), "names all values of 'said'", "count as negative")
     numbers = write([{"said": i % 2, "sex": "mf"[i // 2]} for i in range(4)], "numbers.csv")
     assert_refused(fairask("audit", numbers, *named, "good"), "are numbers from 0 to 1, not classes")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("audit", "t.csv", "--known"), ("'--known' requires an argument", "See fairask audit --help")),
+        (("simulate", "t.csv", "--strategy", "fair"), ("unknown strategy 'fair'", "did you mean 'fare'?")),
+    ],
+)
+def test_an_option_that_is_wrong_is_named_before_those_that_are_missing(
+    fairask: Run, words: tuple[str, ...], said: tuple[str, ...]
+) -> None:
+    assert_refused(fairask(*words), *said)

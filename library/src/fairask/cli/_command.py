@@ -78,6 +78,15 @@ class _Parameter(Protocol):
 class _HelpfulCommand(TyperCommand):
     """A command whose help has words for values, and examples that can be copied."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; what is wrong with them is wrong with this command, which has the help."""
+        try:
+            return list(super().parse_args(ctx, args))
+        except Exception as error:
+            if vars(error).get("ctx", ctx) is None:
+                cast(Any, error).ctx = ctx
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         kinds: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
         for parameter in cast("list[_Parameter]", self.get_params(ctx)):

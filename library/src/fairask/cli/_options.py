@@ -71,8 +71,24 @@ TextModel = Annotated[
 Encoding = Annotated[
     str | None, typer.Option(help="Of text, e.g. latin-1; recognised by default.", show_default=False)
 ]
+
+
+def _check_strategies(names: list[str] | None) -> list[str] | None:
+    """Refuse an unknown name at once: options that are missing are named after those that were given."""
+    if names:
+        from fairask.experiment.method import choose_methods
+
+        choose_methods(names)
+    return names
+
+
 Strategies = Annotated[
-    list[str] | None, typer.Option("--strategy", help="Compare this with passive sampling; repeat for more.")
+    list[str] | None,
+    typer.Option(
+        "--strategy",
+        help="Compare this with passive sampling; repeat for more.",
+        callback=_check_strategies,
+    ),
 ]
 Profile = Annotated[
     str, typer.Option(help="What methods are made of: calibrated, or paper for the paper's oracle.")

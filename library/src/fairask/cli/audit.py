@@ -115,7 +115,9 @@ class AuditOptions:
     delta: Annotated[float | None, _option("Probability of error; default 0.05.")] = None
     budget: Annotated[int | None, _option("Most labels to ask for; default 1000.")] = None
     looks: Annotated[int | None, _option("Batches of labels; default 5.")] = None
-    target: Annotated[str | None, _option("Whose difference decides: pool (default) or population.")] = None
+    target: Annotated[
+        str | None, _option("Whose difference decides: pool (default), or population (default with --known).")
+    ] = None
     runs: Annotated[int, typer.Option(help="Audits to simulate, with --truth.")] = 500
     seed: Annotated[int | None, _option("The same seed asks for the same rows; default 0.")] = None
     reading: opt.Reading

@@ -31,7 +31,10 @@ class DemoOptions:
     batch: Annotated[int, typer.Option(help="Labels per batch.")] = BATCH
     audit_labels: Annotated[
         int | None,
-        typer.Option(help="Labels, besides the budget, to audit FARE's first model; default 1000, 0: none."),
+        typer.Option(
+            help="Most labels, besides the budget, to audit FARE's first model; default 1000, 0: none. "
+            "dp needs none."
+        ),
     ] = None
     jobs: opt.Jobs = field(default=None, metadata={"silent": True})
     seed: opt.Seed = 0

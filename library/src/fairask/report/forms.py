@@ -406,7 +406,7 @@ def _eu(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> D
                     "measured": _plain(pair.estimate),
                     "low": pair.lower,
                     "high": pair.upper,
-                    "verdict": "cannot tell" if pair.verdict == "undecided" else pair.verdict,
+                    "verdict": pair.verdict,
                     "mitigation": facts.get("mitigation"),
                 }
             )
