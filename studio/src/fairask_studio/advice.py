@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from fairask.report import words
@@ -23,10 +23,6 @@ class Advice:
     verdict: str
     proof: str  #: what an audit of the model found; empty without one
     reason: str
-
-    def to_dict(self) -> Document:
-        """Return plain values."""
-        return asdict(self)
 
 
 def certificate_of_model(state: State) -> Document | None:
@@ -184,13 +180,7 @@ _AUDIT = Step("Start an audit", "certificate", "The budget is spent. An audit te
 
 
 def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
-    """Return the one thing to do next.
-
-    Examples
-    --------
-    >>> next_step({"audit": {"done": True}, "advice": {"case": "unsure"}}).words
-    'Issue the certificate'
-    """
+    """Return the one thing to do next."""
     audit, case = status["audit"], status["advice"]["case"]
     if audit is not None:
         if audit["done"]:

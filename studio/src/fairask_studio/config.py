@@ -48,11 +48,6 @@ class Config:
     """Settings of a study: those of its learner, and those of the people who label.
 
     As JSON they are one flat object; see :meth:`to_dict`.
-
-    Examples
-    --------
-    >>> Config.make(protected="sex", classes=("bad", "good"), tolerance=0.05).classes[1]
-    'good'
     """
 
     protected: str | tuple[str, ...]  #: one column, or several whose combinations are the groups
@@ -93,13 +88,7 @@ class Config:
 
     @classmethod
     def make(cls, **given: Any) -> Config:
-        """Make settings from one set of names: the learner's and the study's own.
-
-        Examples
-        --------
-        >>> Config.make(protected="sex", tolerance=0.05).learner.tolerance
-        0.05
-        """
+        """Make settings from one set of names: the learner's and the study's own."""
         of_learner = {name: given[name] for name in _names(LearnerConfig) if name in given}
         mine = {name: value for name, value in given.items() if name not in of_learner}
         learner = _learner_config({**_DEFAULTS, **of_learner}, bool(given.get("use_protected")))
@@ -159,14 +148,7 @@ class Config:
                 raise StudyError(f"no column {name!r}; {suggest(name, known)}")
         columns = tuple(_reworded(c, titles.get(c.name, {})) for c in self.columns)
         reasons = self.skip_reasons if words.skip_reasons is None else tuple(words.skip_reasons)
-        return replace(
-            self,
-            columns=columns,
-            question=self.question if words.question is None else words.question,
-            guidelines=self.guidelines if words.guidelines is None else words.guidelines,
-            skip_reasons=reasons,
-            address=self.address if words.address is None else words.address,
-        )
+        return replace(self, **{**words.to_data(), "columns": columns, "skip_reasons": reasons})
 
     def with_budget(self, budget: int) -> Config:
         """Return the settings with more labels to spend; labels are never taken from a budget."""
@@ -264,13 +246,7 @@ def check_note(note: str) -> str | None:
 
 
 def check_reason(reason: str) -> str:
-    """Return a reason to skip if it can be one.
-
-    Examples
-    --------
-    >>> check_reason("wrong language")
-    'wrong language'
-    """
+    """Return a reason to skip if it can be one."""
     if reason != reason.strip() or not reason.isprintable() or len(reason) > LONGEST_REASON:
         raise StudyError(
             f"{reason[:60]!r} cannot be a reason to skip: {LONGEST_REASON} printable characters at most"
@@ -292,24 +268,12 @@ def _check_length(value: str, kind: str, name: str) -> None:
 
 
 def check_person(who: str) -> str:
-    """Return a person's name if it can be one.
-
-    Examples
-    --------
-    >>> check_person("ada")
-    'ada'
-    """
+    """Return a person's name if it can be one."""
     if not isinstance(who, str) or not 1 <= len(who) <= 64 or not who.isprintable() or who != who.strip():
         raise StudyError(f"{who!r} cannot be a person's name: 1 to 64 printable characters")
     return who
 
 
 def new_seed() -> int:
-    """A seed for a study that was given none; it is stored, so the study can be replayed.
-
-    Examples
-    --------
-    >>> 0 <= new_seed() < 2**31
-    True
-    """
+    """A seed for a study that was given none; it is stored, so the study can be replayed."""
     return secrets.randbelow(2**31)

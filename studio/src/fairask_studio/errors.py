@@ -28,6 +28,9 @@ class StudyError(UserError):
         said, _, rest = what.partition("; ")
         super().__init__(said, remedy or rest or _NOTHING_CHANGED)
 
+    def __reduce__(self) -> tuple[type[StudyError], tuple[str, str]]:
+        return type(self), (self.what, self.remedy)  # to another process, and back
+
     def __str__(self) -> str:
         return self.what if self.remedy == _NOTHING_CHANGED else super().__str__()
 

@@ -19,7 +19,7 @@ from fairask.audit.bounds.proportions import wilson
 from fairask.errors import FairaskWarning
 from fairask.experiment.rivals import fit_held_out, majority
 from fairask.learner import FairActiveLearner
-from fairask.metrics import METRICS, Float
+from fairask.metrics import METRICS, Float, Int
 from fairask.oracle.base import decision_probability
 from fairask.rules import decide
 
@@ -132,10 +132,17 @@ def _value(rate: dict[str, Any]) -> float:
     return float(rate["value"])
 
 
+def positive_probability(learner: FairActiveLearner, rows: Int | None = None) -> Float:
+    """Return the probability that the current model decides positively, for rows of the pool or all."""
+    pool = learner.pool
+    X, codes = (pool.X, pool.groups) if rows is None else (pool.take(rows), pool.groups_of(rows))
+    groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
+    return decision_probability(learner.current_model(), X, groups)
+
+
 def model_digest(learner: FairActiveLearner) -> str:
     """A sha256 of what the current model does on the whole pool: equal models, equal digests."""
-    groups = np.array([*learner.groups_, None], dtype=object)[:-1][learner.pool.groups]
-    return decisions_digest(decision_probability(learner.current_model(), learner.pool.X, groups))
+    return decisions_digest(positive_probability(learner))
 
 
 def decisions_digest(positive: Float) -> str:

@@ -385,13 +385,7 @@ class Event:
 
 
 def now(shift: float = 0.0) -> str:
-    """Return the time in UTC, as the log writes it, ``shift`` seconds from now.
-
-    Examples
-    --------
-    >>> now().endswith("Z")
-    True
-    """
+    """Return the time in UTC, as the log writes it, ``shift`` seconds from now."""
     return _written(datetime.now(UTC) + timedelta(seconds=shift))
 
 

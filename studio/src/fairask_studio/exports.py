@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import io
 import json
 import platform
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,8 +20,10 @@ from sqlalchemy import make_url
 
 from fairask.audit.certificate import seal, written
 from fairask.audit.signature import OwnerKey
-from fairask.log import LABELLED
+from fairask.log import LABELLED, DrawnRow
 from fairask.oracle import CalibratedFairOracle
+from fairask.report.figures import draw_drawn_rows
+from fairask.report.pages import StudyReport, render_card, render_certificate, render_study
 from fairask.report.words import visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
@@ -33,18 +34,41 @@ from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
 from fairask_studio.model import TableModel, model_bytes
+from fairask_studio.state import Answer, State
 from fairask_studio.store import is_url
 from fairask_studio.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fairask.report.pages import StudyReport
-
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
     "risk_weight", "fairness_weight", "by", "at", "note", "reason", "answers",
 )  # fmt: skip
+Given = Mapping[str, Answer]
+RowValue = Callable[[Study, State, DrawnRow, Given], Any]
+#: What is known of a drawn row, given the answers to it: in the file of labels, and in the grid of rows.
+OF_ROW: dict[str, RowValue] = {
+    "row": lambda study, state, entry, given: entry.index,
+    "group": lambda study, state, entry, given: str(study.groups[study.codes[entry.index]]),
+    "label": lambda study, state, entry, given: (
+        None if entry.label is None else study.config.classes[entry.label]
+    ),
+    "state": lambda study, state, entry, given: entry.state,
+    "batch": lambda study, state, entry, given: entry.batch,
+    "component": lambda study, state, entry, given: entry.component,
+    "propensity": lambda study, state, entry, given: (
+        None if np.isnan(entry.propensity) else float(entry.propensity)
+    ),
+    "by": lambda study, state, entry, given: ", ".join([*given, *_decider(state, entry.index)]),
+    "at": lambda study, state, entry, given: max((answer.at for answer in given.values()), default=None),
+    "note": lambda study, state, entry, given: "; ".join(a.note for a in given.values() if a.note),
+    "reason": lambda study, state, entry, given: "; ".join(a.reason for a in given.values() if a.reason),
+}
+
+
+def _decider(state: State, row: int) -> list[str]:
+    return [f"{state.decided_by[row]} (decided)"] if row in state.decided_by else []
 
 
 def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[], bytes]]:
@@ -96,42 +120,21 @@ def signed(study: Study, files: Sequence[Path], key: OwnerKey) -> bytes:
 
 def label_table(study: Study) -> list[Document]:
     """Return every drawn row in draw order: label, component, propensity, weights, who answered and when."""
-    learner = study.learner()
-    weights = dict(
-        zip(
-            learner.labelled_indices_.tolist(),
-            zip(learner.risk_weights_.tolist(), learner.fairness_weights_.tolist(), strict=True),
-            strict=True,
-        )
-    )
     with study.lock:
-        state = study.state()
-        answers = {row: dict(given) for row, given in state.answers.items()}
-        decided_by = dict(state.decided_by)
-    table = []
-    for entry in learner.state.log.entries:
-        given = answers.get(entry.index, {})
-        who = decided_by.get(entry.index)
-        risk, fairness = weights.get(entry.index, (None, None))
-        values = (
-            entry.index,
-            str(study.groups[study.codes[entry.index]]),
-            None if entry.label is None else study.config.classes[entry.label],
-            entry.state,
-            entry.batch,
-            entry.component,
-            None if np.isnan(entry.propensity) else entry.propensity,
-            entry.pool_size,
-            risk,
-            fairness,
-            ", ".join([*given, *([f"{who} (decided)"] if who else [])]),
-            max((answer.at for answer in given.values()), default=None),
-            "; ".join(answer.note for answer in given.values() if answer.note),
-            "; ".join(answer.reason for answer in given.values() if answer.reason),
-            {name: study.config.class_name(answer.code) for name, answer in given.items()},
-        )
-        table.append(dict(zip(_COLUMNS, values, strict=True)))
-    return table
+        state, learner = study.state(), study.learner()
+        table = []
+        for entry in state.log.entries:
+            given = state.answers.get(entry.index, {})
+            known = {name: value(study, state, entry, given) for name, value in OF_ROW.items()}
+            answers = {name: study.config.class_name(answer.code) for name, answer in given.items()}
+            table.append({**known, "pool_size": entry.pool_size, "answers": answers})
+    rows = learner.labelled_indices_.tolist()
+    risk = dict(zip(rows, learner.risk_weights_.tolist(), strict=True))
+    fairness = dict(zip(rows, learner.fairness_weights_.tolist(), strict=True))
+    return [
+        {**row, "risk_weight": risk.get(row["row"]), "fairness_weight": fairness.get(row["row"])}
+        for row in table
+    ]
 
 
 def _json(data: object) -> bytes:
@@ -221,31 +224,24 @@ _OPTIONS = {
 
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
-    return str(_pages().render_study(_report(study, _drawn(study))))
+    return render_study(_report(study, _drawn(study)))
 
 
 def card_html(study: Study) -> str:
     """Return the model card of a study as one HTML page."""
-    return str(_pages().render_card(_report(study)))
+    return render_card(_report(study))
 
 
 def certificate_html(study: Study) -> str:
     """Return the last certificate of a study as a page to print and sign."""
-    return str(_pages().render_certificate(_report(study)))
-
-
-def _pages() -> Any:
-    try:
-        return importlib.import_module("fairask.report.pages")
-    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
-        raise StudyError(f"pages need {error.name}; pip install 'fairask-studio'") from error
+    return render_certificate(_report(study))
 
 
 def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
     status, config = study.status(), study.config
     learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
     step = next_step(status)
-    return _pages().StudyReport(  # type: ignore[no-any-return]
+    return StudyReport(
         title=_title(study.target),
         question=config.question,
         protected=_word(config, config.grouped_by),
@@ -281,8 +277,6 @@ def _moments(study: Study) -> list[float]:
 
 
 def _drawn(study: Study) -> Figure | None:
-    from fairask.report.figures import draw_drawn_rows
-
     learner = study.learner()
     by: dict[str, list[int]] = {}
     for entry in learner.state.log.entries:

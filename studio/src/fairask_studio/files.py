@@ -162,13 +162,10 @@ def read_labels(path: Path, form: TableFormat | None = None) -> Told:
     records = read_records(path, ("row", "label"), _OWN, form)
     told = Told([], [], [])
     for line, record in enumerate(records, 2):
-        label = plain_cell(text_of(record["label"]) or "")
+        label = plain_cell(_text(record["label"]))
         if label:
             _add(told, record["row"], label, str(record.get("note") or ""), f"{path.name}, line {line}")
-            cells = {str(n).removesuffix(" (pool)"): v for n, v in record.items() if n not in _OWN}
-            told.returned.append(
-                ReturnedRow(told.rows[-1], str(told.rows[-1]), _code(record.get(CHECK)), cells)
-            )
+            told.returned.append(_returned(told.rows[-1], record, _OWN))
     if records and not told.rows:
         raise StudyError(
             f"{path.name} has {len(records):,} rows and no label",
@@ -214,9 +211,10 @@ def row_number(value: object, where: str) -> int:
         raise StudyError(f"{where}: {str(value)[:60]!r} is not a row number") from error
 
 
-def _code(value: object) -> str | None:
-    """Return a check code; None where a file has none."""
-    return text_of(value)
+def _returned(row: int, record: Document, own: Sequence[str]) -> ReturnedRow:
+    """Return what a line of a file says of a row of the pool: its check code, and the pool's own columns."""
+    cells = {str(name).removesuffix(" (pool)"): value for name, value in record.items() if name not in own}
+    return ReturnedRow(row, str(row), text_of(record.get(CHECK)), cells)
 
 
 def _add(told: Told, row: object, label: str, note: str, where: str) -> None:
@@ -260,7 +258,7 @@ def _from_label_studio(tasks: object) -> Told:
         if choices:
             _add(told, row, choices[0], note, where)
             cells = {n: v for n, v in task["data"].items() if n not in ("fairask_row", "fairask_check")}
-            code = _code(task["data"].get("fairask_check"))
+            code = text_of(task["data"].get("fairask_check"))
             told.returned.append(ReturnedRow(told.rows[-1], str(told.rows[-1]), code, cells))
     return told
 
@@ -269,18 +267,6 @@ def read_known(study: Study, path: Path, *, unchecked: bool = False) -> list[Kno
     """Read known answers from a file of any format that a pool can have; lines without one are left out.
 
     Unless ``unchecked``, other columns and check codes are compared with the pool.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from fairask_studio import Study
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "gold.csv").write_text("row,age,gold,explanation\\n2,40,1,Of age.\\n3,50,,\\n")
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(folder / "loans", pool, protected="sex") as study:
-    ...     read_known(study, folder / "gold.csv")
-    [KnownRow(row=2, label=1, use='gold', why='Of age.')]
     """
     found: list[tuple[int, str, str, str]] = []
     returned = []
@@ -291,9 +277,7 @@ def read_known(study: Study, path: Path, *, unchecked: bool = False) -> list[Kno
         row = study.config.check_row(row_number(record["row"], f"{path.name}, line {line}"))
         use = _text(record.get("use")).lower() or GOLD
         found.append((row, answer, use, plain_cell(_text(record.get("explanation")))))
-        cells = {str(n).removesuffix(" (pool)"): v for n, v in record.items() if n not in _OWN_KNOWN}
-        code = None if record.get(CHECK) is None else _text(record[CHECK])
-        returned.append(ReturnedRow(row, str(row), code, cells))
+        returned.append(_returned(row, record, _OWN_KNOWN))
     if not found:
         raise StudyError(f"{path.name} holds no known answer", "Fill in the column 'gold'")
     if not unchecked:

@@ -70,7 +70,8 @@ class Flags:
         match what:
             case happened.RowFlagged(row=row, text=text):
                 said = Comment(event.id, event.at, event.who, text)
-                self._keep(Flag(event.id, row, event.who, (said,)))
+                self.known[event.id] = Flag(event.id, row, event.who, (said,))
+                self.rows.setdefault(row, []).append(event.id)
             case happened.FlagAnswered(flag=number, text=text):
                 flag = self._with(number, Comment(event.id, event.at, event.who, text))
                 # Whoever flagged a row and writes again is not content with how it was resolved.
@@ -80,10 +81,6 @@ class Flags:
                 said = Comment(event.id, event.at, event.who, text or "")
                 flag = self._with(number, said) if text else self.known[number]
                 self.known[number] = replace(flag, resolved_by=event.who)
-
-    def _keep(self, flag: Flag) -> None:
-        self.known[flag.id] = flag
-        self.rows.setdefault(flag.row, []).append(flag.id)
 
     def _with(self, number: int, said: Comment) -> Flag:
         flag = self.known[number]

@@ -92,9 +92,9 @@ class KnownRows:
                 # A correction keeps time and note, as that of a label does.
                 mine[row] = replace(mine[row], code=code) if row in mine else given
 
-    def count(self, who: str, use: str = GOLD) -> int:
-        """Count a person's answers to gold rows, or to rows of another use."""
-        return sum(answer.use == use for answer in self.answers.get(who, {}).values())
+    def count(self, who: str) -> int:
+        """Count a person's answers to gold rows."""
+        return sum(answer.use == GOLD for answer in self.answers.get(who, {}).values())
 
     def skips(self, who: str) -> int:
         """Count the gold rows that a person skipped."""
@@ -111,9 +111,7 @@ class KnownRows:
         return [] if given else [known for known in self.of_use(PRACTICE) if known.row not in mine]
 
 
-def gold_ahead(
-    state: State, who: str, held: Sequence[int] = (), count: int = 1
-) -> dict[int, tuple[KnownRow, int]]:
+def gold_ahead(state: State, who: str, held: Sequence[int], count: int) -> dict[int, tuple[KnownRow, int]]:
     """Return which of a person's next rows are gold: by how many rows come before, row and place.
 
     Of each ``gold_every`` rows of a person one is a gold row. Its place follows from the study's seed, the
@@ -168,7 +166,7 @@ def _spread(config: Config, who: str, what: object) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
-def due_row(state: State, who: str, row: int, held: Sequence[int] = ()) -> tuple[KnownRow, int] | None:
+def due_row(state: State, who: str, row: int, held: Sequence[int]) -> tuple[KnownRow, int] | None:
     """Return the known row that this person may answer now, and its place, if it is this one.
 
     No other gold row: whoever tried rows one after the other would learn which are gold.
@@ -235,20 +233,12 @@ def crew_label_errors(state: State, crew: People | None) -> dict[Any, LabelError
     """Return how often labels are wrong, where gold rows are enough to say it; None where they are not."""
     if crew is None:
         return None
-    ties = (
-        row
-        for row, given in state.answers.items()
-        if row not in state.decided and _is_tie([a.code for a in given.values() if a.code != SKIP])
-    )
+    settled = not any(state.is_tied(row) for row in state.answers)
     try:
-        found = crew.label_errors(state.config.overlap, settled=next(ties, None) is None)
+        found = crew.label_errors(state.config.overlap, settled=settled)
     except UserError:
         return None
     return found if min(min(error.rows) for error in found.values()) >= FEWEST_GOLD else None
-
-
-def _is_tie(codes: Sequence[int]) -> bool:
-    return 2 * sum(codes) == len(codes) > 0
 
 
 def gold_figures(state: State, who: str) -> Document | None:

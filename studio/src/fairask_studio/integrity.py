@@ -58,14 +58,6 @@ def verify(target: str) -> StudyCheck:
 
     Who is signed in, who holds which row until when, attempts to sign in and what the trainer does are not
     checked: they pass within hours.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> place = f"{tempfile.mkdtemp()}/loans"
-    >>> Study.create(place, {"age": [20, 30], "sex": ["f", "m"]}, protected="sex").close()
-    >>> verify(place).sound
-    True
     """
     problems: list[str] = []
     store = Store.open(target)
@@ -170,15 +162,6 @@ def check_certificate(
         own pool.parquet alone.
     key : str, optional
         The public key of who must have signed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> _ = Path(folder, "c.json").write_text("{}")
-    >>> check_certificate(f"{folder}/c.json", "model.skops", "pool.csv")
-    Traceback (most recent call last):
-    fairask_studio.errors.StudyError: c.json does not name the model that it is about...
     """
     found, file = read_certificate(certificate)
     if "model" in found:

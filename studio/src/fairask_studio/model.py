@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -185,11 +184,13 @@ def load_model(path: str | Path) -> TableModel:
     >>> model.predict(pandas.DataFrame(pool)).shape
     (4,)
     """
-    file, skops = Path(path), _skops()
+    from skops import io
+
+    file = Path(path)
     with reading(file.name, "Give model.skops of an export", StudyError):
         content = file.read_bytes()
         check_archive(file.name, content, StudyError)
-        model = skops.loads(content, trusted=list(TRUSTED))
+        model = io.loads(content, trusted=list(TRUSTED))
         if not isinstance(model, TableModel):
             raise StudyError(f"{file.name} holds a {type(model).__name__}", "Give model.skops of an export")
         return model
@@ -197,11 +198,6 @@ def load_model(path: str | Path) -> TableModel:
 
 def model_bytes(model: TableModel) -> bytes:
     """Return the file of a model."""
-    return bytes(_skops().dumps(model))
+    from skops import io
 
-
-def _skops() -> Any:
-    try:
-        return importlib.import_module("skops.io")
-    except ImportError as error:  # pragma: no cover - depends on the installation
-        raise StudyError("models are kept through skops: pip install 'fairask-studio'") from error
+    return bytes(io.dumps(model))

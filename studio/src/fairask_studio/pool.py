@@ -60,11 +60,6 @@ def read_pool(
         Most rows of the pool.
     random_state : int
         Seed of the sample.
-
-    Examples
-    --------
-    >>> read_pool({"age": [20, 30, 40], "sex": ["f", "m", "f"]}).table.num_rows
-    3
     """
     if isinstance(source, ReadPool):
         return source

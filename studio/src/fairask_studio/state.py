@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Self, cast
 
 import numpy as np
@@ -59,6 +60,16 @@ def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str,
     if labels:
         return LABELLED, max(labels, key=labels.count)
     return (SKIPPED, None) if len(answers) >= overlap else (ASKED, None)
+
+
+#: A longer pause between two answers, in seconds, is a break and not a slow answer.
+_BREAK = 300.0
+
+
+def pace_of(times: Iterable[float]) -> tuple[float | None, int]:
+    """Return the median of the seconds between a person's answers, and how many pauses it is of."""
+    gaps = sorted(b - a for a, b in pairwise(sorted(times)) if b - a < _BREAK)
+    return gaps[len(gaps) // 2] if gaps else None, len(gaps)
 
 
 def _link(origin: Document | None) -> str:
@@ -386,6 +397,19 @@ class State:
     def was_told(self, row: int, label: str) -> bool:
         """Whether somebody has given the row this label."""
         return any(self.config.class_name(a.code) == label for a in self.answers.get(row, {}).values())
+
+    def labels_of(self, row: int) -> list[int]:
+        """Return the labels that people gave a row, oldest first; skips are left out."""
+        return [answer.code for answer in self.answers.get(row, {}).values() if answer.code != SKIP]
+
+    def is_disputed(self, row: int) -> bool:
+        """Whether people gave a row different labels, whoever has decided since."""
+        return len(set(self.labels_of(row))) > 1
+
+    def is_tied(self, row: int) -> bool:
+        """Whether as many people gave one label as the other, and nobody has decided: neither counts."""
+        codes = self.labels_of(row)
+        return row not in self.decided and 2 * sum(codes) == len(codes) > 0
 
     def active_since(self, at: str) -> int:
         """Count the people who have answered at this time or later."""

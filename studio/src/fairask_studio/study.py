@@ -9,9 +9,9 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import datetime
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ from fairask_studio.gold import (
     gold_figures,
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
-from fairask_studio.state import AUDIT, State
+from fairask_studio.state import AUDIT, State, pace_of
 from fairask_studio.store import Slot, Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
 
@@ -347,10 +347,11 @@ class Study:
         if proposed is None:
             assert learner is not None
             proposed = _propose(learner, count)
-        query, drawn = proposed
         with self.store.write() as turn:
-            booked = turn.book_batch(replace(drawn, seen=seen), start, self.config.overlap)
-        return query if booked else None
+            if not turn.book_batch(replace(proposed, seen=seen), start, self.config.overlap):
+                return None
+        propensities = np.array(proposed.propensities, np.float64)  # None is NaN
+        return Query(proposed.batch, np.array(proposed.rows, np.int64), propensities, proposed.components)
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
@@ -483,18 +484,7 @@ class Study:
             return {row: check_code(row, made) for row in rows if row in state.log.position}
 
     def receive(self, link: str, answers: Iterable[OutsideAnswer]) -> Intake:
-        """Take answers of a linked tool into the log: each is taken, known already, or refused.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex", random_state=0) as study:
-        ...     row = study.draw(1).indices.tolist()[0]
-        ...     answer = OutsideAnswer("17", 1, row, "ada", "1", study.row_codes([row])[row])
-        ...     study.receive("tool", [answer, answer]).counts()
-        {'new': 1, 'known': 1, 'corrected': 0, 'withdrawn': 0, 'refused': 0}
-        """
+        """Take answers of a linked tool into the log: each is taken, known already, or refused."""
         waiting, done = list(answers), Intake()
         for start in range(0, len(waiting), _CHUNK):
             part = waiting[start : start + _CHUNK]
@@ -534,15 +524,6 @@ class Study:
             Who takes them away.
         look : bool
             Count only, and change nothing.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-        ...     _ = study.skip(study.ask(3, who="bob"), who="bob")
-        ...     study.reopen(skips=True).answers, study.status()["skipped"]
-        (3, 0)
         """
         check_person(who)
         begin, end = (None if bound is None else utc(bound) for bound in (since, until))
@@ -585,18 +566,7 @@ class Study:
     # -- flags ----------------------------------------------------------------------------------
 
     def flag(self, row: int, text: str, who: str) -> Flag:
-        """Ask the owners about a row; while this person's flag of the row is open, add to its thread.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-        ...     flag = study.flag(2, "Is 40 right?", "bob")
-        ...     flag = study.answer_flag(flag.id, "Yes, it is.", "ada", resolve=True)
-        ...     flag.open, [said.who for said in flag.comments]
-        (False, ['bob', 'ada'])
-        """
+        """Ask the owners about a row; while this person's flag of the row is open, add to its thread."""
         check_person(who)
         row, text = self.config.check_row(row), check_comment(text)
         with self.turn() as (turn, state):
@@ -628,14 +598,6 @@ class Study:
         """Mark rows with their answers; a row that is marked already is marked anew. All of them, or none.
 
         Returns the number of known rows.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-        ...     study.mark_known([KnownRow(2, 1, "gold"), KnownRow(3, 0, "example", "Too old.")])
-        2
         """
         check_person(who)
         seen: set[int] = set()
@@ -975,15 +937,6 @@ class Study:
         -------
         list of Path
             The files written. Same study, same files.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-        >>> folder = tempfile.mkdtemp()
-        >>> with Study.create(f"{folder}/loans", pool, protected="sex") as study:
-        ...     [path.name for path in study.export(f"{folder}/out", only="labels.csv")]
-        ['labels.csv']
         """
         from fairask_studio.exports import contents, signed  # reports and models import much
 
@@ -1048,13 +1001,11 @@ class Study:
                 "people": _people(state),
                 "skip_reasons": _skip_reasons(state),
                 "known": {use: len(state.known.of_use(use)) for use in USES},
-                "agreement": _agreement(
-                    [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
-                ),
+                "agreement": _agreement(state.labels_of(row) for row in state.answers),
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
-                "advice": advice_of(state, len(labelled)).to_dict(),
+                "advice": asdict(advice_of(state, len(labelled))),
                 "safety": _safety(state),
                 "unseen": unseen_columns(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
@@ -1139,15 +1090,14 @@ def unseen_columns(config: Config, encoder: Encoder) -> str | None:
     return f"{unseen_sentence(unseen, encoder.columns)} {EMBED}" if unseen and not embedded else None
 
 
-def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDrawn]:
+def _propose(learner: FairActiveLearner, n: int) -> happened.RowsDrawn:
     """Draw ``n`` rows by the learner's strategy."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FairaskWarning)
         query = learner.ask(n)
-    drawn = query.indices.tolist()
-    return query, happened.RowsDrawn(
+    return happened.RowsDrawn(
         batch=query.batch_id,
-        rows=drawn,
+        rows=query.indices.tolist(),
         propensities=[None if np.isnan(q) else float(q) for q in query.propensities],
         components=list(query.components),
         pool_sizes=[entry.pool_size for entry in learner.state.log.entries[-len(query) :]],
@@ -1155,7 +1105,7 @@ def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDr
     )
 
 
-def propose_uniform(state: State, n: int) -> tuple[Query, happened.RowsDrawn]:
+def propose_uniform(state: State, n: int) -> happened.RowsDrawn:
     """Draw ``n`` rows, each equally likely among those that are left: without a model, and in no time."""
     seed = state.config.learner.random_state
     rng = np.random.default_rng([seed if isinstance(seed, int) else 0, state.batches])
@@ -1168,15 +1118,15 @@ def propose_uniform(state: State, n: int) -> tuple[Query, happened.RowsDrawn]:
         row = int(rng.integers(state.config.rows))
         if row not in state.log.position:
             chosen[row] = None
-    drawn, sizes = list(chosen), [left - i for i in range(n)]
-    q: list[float | None] = [1.0 / size for size in sizes]
-    components = ["uniform"] * n
-    query = Query(state.batches, np.array(drawn, np.int64), np.array(q, np.float64), components)
-    return query, happened.RowsDrawn(state.batches, drawn, q, components, sizes, [])
-
-
-def _audit_seed(seed: int, rounds: int, audits: int) -> int:
-    return int(np.random.SeedSequence([seed, rounds, audits]).generate_state(1)[0])
+    sizes = [left - i for i in range(n)]
+    return happened.RowsDrawn(
+        batch=state.batches,
+        rows=list(chosen),
+        propensities=[1.0 / size for size in sizes],
+        components=["uniform"] * n,
+        pool_sizes=sizes,
+        warnings=[],
+    )
 
 
 def _begin_audit(
@@ -1190,15 +1140,16 @@ def _begin_audit(
     if not 1 <= labels <= left:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
     config = state.config.learner
+    # Another seed for each audit of a study. It does not depend on what people do besides labelling: nobody
+    # steers which rows are audited, and the same labels are audited with the same rows wherever they were
+    # given.
+    seed = np.random.SeedSequence([trained.random_state, len(state.history), state.audits.total()])
     plan = AuditPlan(
         metric=config.metric,
         tolerance=config.tolerance,
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
-        # Another seed for each audit of a study. It does not depend on what people do besides labelling:
-        # nobody steers which rows are audited, and the same labels are audited with the same rows wherever
-        # they were given.
-        random_state=_audit_seed(trained.random_state, len(state.history), state.audits.total()),
+        random_state=int(seed.generate_state(1)[0]),
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}
@@ -1206,19 +1157,18 @@ def _begin_audit(
     return happened.AuditChanged(labels, dict(audit.to_dict()))
 
 
-def _propose_audit(state: State) -> tuple[Query, happened.RowsDrawn] | None:
+def _propose_audit(state: State) -> happened.RowsDrawn | None:
     """Draw the rows that the audit under way asks for now; None if it waits for labels or is over."""
     if state.audit is None or not state.audit.audit.ready:
         return None
     asked = copy.deepcopy(state.audit.audit).ask()  # the state changes by events only
     new = np.array([row not in state.log.position for row in asked.indices.tolist()], dtype=bool)
-    query = Query(state.batches, asked.indices[new], asked.propensities[new], [AUDIT] * int(new.sum()))
-    left, drawn = state.config.rows - len(state.log.entries), query.indices.tolist()
-    return query, happened.RowsDrawn(
-        batch=query.batch_id,
+    left, drawn = state.config.rows - len(state.log.entries), asked.indices[new].tolist()
+    return happened.RowsDrawn(
+        batch=state.batches,
         rows=drawn,
-        propensities=query.propensities.tolist(),
-        components=query.components,
+        propensities=asked.propensities[new].tolist(),
+        components=[AUDIT] * len(drawn),
         pool_sizes=[left - i for i in range(len(drawn))],
         warnings=[],
         look=asked.look,
@@ -1279,13 +1229,7 @@ def _safety(state: State) -> str | None:
 
 
 def model_name(entry: Document | None, *, certified: bool) -> Document | None:
-    """Return what names a model: round, labels, digest, the event up to which it was trained.
-
-    Examples
-    --------
-    >>> model_name({"round": 2, "labels": 50, "digest": "ab", "seen": 9, "rates": []}, certified=True)
-    {'round': 2, 'labels': 50, 'digest': 'ab', 'seen': 9, 'certified': True}
-    """
+    """Return what names a model: round, labels, digest, the event up to which it was trained."""
     if entry is None:
         return None
     return {**{name: entry[name] for name in ("round", "labels", "digest", "seen")}, "certified": certified}
@@ -1312,14 +1256,15 @@ def _people(state: State) -> list[Document]:
         for who, answer in row.items():
             counts[who, answer.code == SKIP] += 1
             times.setdefault(who, []).append(datetime.fromisoformat(answer.at).timestamp())
-    found = []
-    for who, moments in sorted(times.items()):
-        moments.sort()
-        # A pause of more than five minutes is a break, not a slow answer.
-        gaps = sorted(b - a for a, b in pairwise(moments) if b - a < 300)
-        pace = gaps[len(gaps) // 2] if gaps else None
-        found.append({"who": who, "labels": counts[who, False], "skips": counts[who, True], "seconds": pace})
-    return found
+    return [
+        {
+            "who": who,
+            "labels": counts[who, False],
+            "skips": counts[who, True],
+            "seconds": pace_of(times[who])[0],
+        }
+        for who in sorted(times)
+    ]
 
 
 def _agreement(answers: Iterable[Sequence[int]]) -> dict[str, float | int | None]:

@@ -88,8 +88,8 @@ def add_month(
     )  # fmt: skip
     asked = watch.add_rows(month, rows, labels=labels, source=table_digest(place, source))
     if len(asked):
-        hidden = set() if config.show_protected else set(_protected(study, table))
-        write_sheet(sheet, source, asked, hidden | ({known} if known else set()))
+        hidden = [] if config.show_protected else protected_columns(config.protected, table.column_names)
+        write_sheet(sheet, source, asked, {*hidden, *([known] if known else [])})
     source.close()
     return _append(study, watch, place, before, who)
 
@@ -116,10 +116,6 @@ def _append(study: Study, watch: Watch, place: str, before: Document | None, who
     }
     study.watched({"watch": watch.to_dict(), "table": place, "standing": said}, before, who)
     return said
-
-
-def _protected(study: Study, table: pa.Table) -> list[str]:
-    return protected_columns(study.config.protected, table.column_names)
 
 
 def _outcomes(table: pa.Table, column: str, classes: tuple[str, str]) -> dict[int, int | None]:

@@ -26,7 +26,7 @@ def same_draws(study: Study, table: dict[str, list[Any]], folder: Path) -> int:
             if event.kind == "proposed":
                 count = len(data["rows"])
                 # The studio draws uniformly for people who wait while the trainer is late.
-                late = propose_uniform(twin.state(), count)[1].rows == data["rows"]
+                late = propose_uniform(twin.state(), count).rows == data["rows"]
                 assert twin.draw(count, uniform=late) is not None
                 made = twin.store.events()[-1].data
                 differ = {key: (made[key], data[key]) for key in _SAME if made[key] != data[key]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_a_certified_model_that_was_refuted_since_is_not_to_be_used() -> None:
 
 
 def _status(state: Any, **changes: object) -> Document:
-    advice = advice_of(state, 80).to_dict()
+    advice = asdict(advice_of(state, 80))
     certificate = state.certificates[-1] if state.certificates else None
     return {
         "labels": 80, "budget": 80, "complete": True, "history": state.history, "audit": None,

@@ -30,7 +30,7 @@ Make = Callable[..., Study]
 
 def gold_due(state: State, who: str) -> KnownRow | None:
     """The gold row that comes next, if one does."""
-    found = gold_ahead(state, who).get(0)
+    found = gold_ahead(state, who, (), 1).get(0)
     return None if found is None else found[0]
 
 

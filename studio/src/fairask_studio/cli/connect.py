@@ -182,16 +182,17 @@ def webhook(options: WebhookOptions) -> None:
 
 def links(study: StudyPlace, as_json: Json = False) -> None:
     """Say which tools are linked, what they were sent, and which of their answers were refused and why."""
-    from dataclasses import asdict
-
     from fairask_studio.connect.connector import link_counts
 
     with open_study(study) as opened:
-        found = link_counts(opened)
+        counted = link_counts(opened)
+    found: dict[str, object] = {}
     lines = []
-    for name, link in found.items():
-        counts = f"{link.sent} rows sent, {link.taken} answers taken, {len(link.refused)} refused"
-        lines.append(f"{name}: {link.place}, {counts}")
-        lines += [f"  {refused.at} {refused.who}: {refused.reason}" for refused in link.refused]
-    words = "\n".join(lines) or "No tool is linked; see fairask connect --help"
-    say(as_json, {name: asdict(link) for name, link in found.items()}, words)
+    for link in counted:
+        sent, taken, refused = link["sent"], link["taken"], link["refused"]
+        place = link["url"] if link["project"] is None else f"{link['url']}/projects/{link['project']}"
+        found[link["link"]] = {"place": place, "sent": sent, "taken": taken, "refused": refused}
+        counts = f"{sent} rows sent, {taken} answers taken, {len(refused)} refused"
+        lines.append(f"{link['link']}: {place}, {counts}")
+        lines += [f"  {one['at']} {one['who']}: {one['reason']}" for one in refused]
+    say(as_json, found, "\n".join(lines) or "No tool is linked; see fairask connect --help")

@@ -21,7 +21,7 @@ from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import Config
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked
 from fairask_studio.store import UNREACHABLE, why_unreachable
-from fairask_studio.tools import Intake, OutsideAnswer, Refused
+from fairask_studio.tools import Intake, OutsideAnswer
 
 
 class ToolUnreachable(Exception):
@@ -75,15 +75,6 @@ def ensure_link(study: Study, link: Link, who: str, *, renew: bool = False) -> s
         Who links the tool.
     renew : bool
         Whether to make another token; the old one ends.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-    ...     link = Link("webhook", "webhook", "https://example.org/rows")
-    ...     len(ensure_link(study, link, "ada")), len(ensure_link(study, link, "ada"))
-    (32, 0)
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,31}", link.name):
         raise StudyError(f"{link.name!r} cannot be a link's name; 1 to 32 letters, digits and dashes")
@@ -118,29 +109,22 @@ def is_token(linked: ToolLinked, token: str) -> bool:
     return hmac.compare_digest(linked.token, _hash(token))
 
 
-@dataclass(frozen=True)
-class LinkCounts:
-    """What went through a link: rows sent, answers taken, and answers refused with the reason."""
-
-    place: str
-    sent: int
-    taken: int
-    refused: list[Refused]
-
-
-def link_counts(study: Study) -> dict[str, LinkCounts]:
-    """Return what went through each link of a study, by name."""
+def link_counts(study: Study) -> list[Document]:
+    """Return what went through each link: rows sent, answers taken, and answers refused with the reason."""
     with study.lock:
         outside = study.state().outside
-        return {
-            name: LinkCounts(
-                linked.url if linked.project is None else f"{linked.url}/projects/{linked.project}",
-                len(outside.sent.get(name, ())),
-                sum(key[0] == name and not answer.gone for key, answer in outside.taken.items()),
-                [found for found in outside.refused.values() if found.link == name],
-            )
+        return [
+            {
+                "link": name,
+                "tool": linked.tool,
+                "url": linked.url,
+                "project": linked.project,
+                "sent": len(outside.sent.get(name, ())),
+                "taken": sum(key[0] == name and not answer.gone for key, answer in outside.taken.items()),
+                "refused": [vars(refused) for refused in outside.refused.values() if refused.link == name],
+            }
             for name, linked in outside.links.items()
-        }
+        ]
 
 
 @dataclass(frozen=True)
@@ -163,17 +147,7 @@ def columns_for(config: Config, protected: bool) -> list[ColumnInfo]:
 
 
 def outgoing_rows(study: Study, rows: Sequence[int], protected: bool) -> list[OutgoingRow]:
-    """Return drawn rows as a tool gets them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex", random_state=0) as study:
-    ...     drawn = study.draw(1).indices.tolist()
-    ...     list(outgoing_rows(study, drawn, protected=False)[0].cells)
-    ['age']
-    """
+    """Return drawn rows as a tool gets them."""
     names = [column.name for column in columns_for(study.config, protected)]
     codes = study.row_codes(rows)
     found = study.rows(rows)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
@@ -22,7 +23,6 @@ import numpy as np
 
 from fairask.errors import UserError
 from fairask.learner import FairActiveLearner
-from fairask.oracle.base import decision_probability
 from fairask_studio import Study
 from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import Config
@@ -36,6 +36,7 @@ from fairask_studio.connect.connector import (
     name_people,
 )
 from fairask_studio.connect.outside import outside_client
+from fairask_studio.estimates import positive_probability
 from fairask_studio.events import Cell, Document
 from fairask_studio.files import chosen
 from fairask_studio.tools import OutsideAnswer, TakenAnswer
@@ -137,7 +138,9 @@ def annotated_answers(
         who = annotation.get("completed_by")
         name = people.get(str(who["id"] if isinstance(who, dict) else who))
         if name is not None:
-            label, note = _said(annotation)
+            choices, note = chosen(annotation.get("result") or [])
+            # No label for a task that was skipped, an empty one where nothing was chosen.
+            label = None if annotation.get("was_cancelled") else ", ".join(choices)
             found.append(
                 OutsideAnswer(
                     str(annotation["id"]), _microseconds(annotation["updated_at"]), data[ROW], name, label,
@@ -145,12 +148,6 @@ def annotated_answers(
                 )
             )  # fmt: skip
     return found
-
-
-def _said(annotation: Document) -> tuple[str | None, str]:
-    """Return label and note; no label for a task that was skipped, an empty one where nothing was chosen."""
-    choices, note = chosen(annotation.get("result") or [])
-    return None if annotation.get("was_cancelled") else ", ".join(choices), note
 
 
 def _microseconds(moment: str) -> int:
@@ -219,10 +216,7 @@ class Predictor:
                 self._learner = (version, self.study.learner(at=self.study.state().trained_to))
             learner = self._learner[1]
             indices = np.array(rows, dtype=np.int64)
-            codes = learner.pool.groups_of(indices)
-            groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
-            found = decision_probability(learner.current_model(), learner.pool.take(indices), groups)
-        return [float(value) for value in found]
+            return [float(value) for value in positive_probability(learner, indices)]
 
     def predictions(self, rows: Sequence[int]) -> list[Document]:
         """Return Label Studio's predictions of rows; none before the first fit."""
@@ -304,8 +298,8 @@ def link_project(client: Client, study: Study, project: str, link: Link, studio:
     """
     studio = studio.rstrip("/")
     link = replace(link, project=connect_project(client, study, project, link))
-    known = webhook_token(client, link, studio, study) if studio else None
-    token = ensure_link(study, link, who, renew=bool(studio) and known is None)
+    tells = bool(studio) and _is_told(client, link, studio, study)
+    token = ensure_link(study, link, who, renew=bool(studio) and not tells)
     if studio and token:
         register_webhook(client, link, studio, token)
     return link
@@ -352,21 +346,24 @@ def _connect_project(client: Client, study: Study, project: str, link: Link) -> 
     return number
 
 
-def webhook_token(client: Client, link: Link, studio: str, study: Study) -> str | None:
-    """Return the token of the project's webhook if it is there and the link's, else None."""
-    place = f"{studio}/api/connect/{link.name}/webhook"
+def _webhook_place(link: Link, studio: str) -> str:
+    return f"{studio}/api/connect/{link.name}/webhook"
+
+
+def _is_told(client: Client, link: Link, studio: str, study: Study) -> bool:
+    """Whether the project has a webhook to the studio with the link's token."""
     with study.lock:
         now = study.state().outside.links.get(link.name)
-    for webhook in _ask(link.url, lambda: client.webhooks.list(project=str(link.project))):
-        token = str((webhook.headers or {}).get("Authorization", "")).removeprefix("Bearer ")
-        if webhook.url == place and now is not None and is_token(now, token):
-            return token
-    return None
+    return now is not None and any(
+        webhook.url == _webhook_place(link, studio)
+        and is_token(now, str((webhook.headers or {}).get("Authorization", "")).removeprefix("Bearer "))
+        for webhook in _ask(link.url, lambda: client.webhooks.list(project=str(link.project)))
+    )
 
 
 def register_webhook(client: Client, link: Link, studio: str, token: str) -> None:
     """Let the project tell the studio of annotations, in place of any webhook that did so before."""
-    place, project = f"{studio}/api/connect/{link.name}/webhook", link.project
+    place, project = _webhook_place(link, studio), link.project
 
     def register() -> None:
         for webhook in client.webhooks.list(project=str(project)):
@@ -420,13 +417,8 @@ class LabelStudioTool:
         if not tasks:
             return
         known, self._tasks = self._tasks or {}, None  # if this fails, nobody knows which tasks were made
-        made = self._ask(
-            lambda: self.client.projects.import_tasks(
-                self._project,
-                request=tasks,
-                return_task_ids=True,
-            )
-        )
+        send = partial(self.client.projects.import_tasks, self._project, request=tasks, return_task_ids=True)
+        made = self._ask(send)
         numbers = made.task_ids or []
         if len(numbers) == len(wanted):
             self._tasks = {**known, **{n: row.row for n, row in zip(numbers, wanted, strict=True)}}
@@ -472,19 +464,12 @@ class LabelStudioTool:
             if since is not None:
                 items.append(_filter("updated_at", "greater", "Datetime", _earlier(since)))
             query = json.dumps({"filters": {"conjunction": "and", "items": items}, "ordering": ["tasks:id"]})
-            page = self._page(query)
+            options = {"fields": "all", "include": _INCLUDE, "query": query, "page": 1, "page_size": _PAGE}
+            page = self._ask(partial(self.client.tasks.list, project=self._project, **options)).items or []
             found += page
             if len(page) < _PAGE:
                 return found
             last = max(task.id for task in page)
-
-    def _page(self, query: str) -> list[Any]:
-        tasks = self.client.tasks
-        options = {"fields": "all", "include": _INCLUDE, "query": query, "page": 1, "page_size": _PAGE}
-        return list(self._ask(lambda: tasks.list(project=self._project, **options).items or []))
-
-    def _delete_task(self, number: int) -> None:
-        self._ask(lambda: self.client.tasks.delete(str(number)))
 
     def _look_for_lost(self, tasks: Sequence[Any]) -> None:
         """Note rows whose tasks are gone, and delete second tasks of a row that nobody has annotated."""
@@ -494,7 +479,7 @@ class LabelStudioTool:
                 there[task.data[ROW]] = task
             elif not task.annotations:
                 # A kill between two attempts to make the tasks: one of the two is enough.
-                self._delete_task(task.id)
+                self._ask(partial(self.client.tasks.delete, str(task.id)))
         with self.study.lock:
             sent = self.study.state().outside.sent.get(self.link.name, set())
         self._lost = [row for row in sent if row not in there]
@@ -503,7 +488,7 @@ class LabelStudioTool:
         people = self.study.state().outside.links[self.link.name].people or {}
         seen = {str(a.get("completed_by")) for task in tasks for a in task.annotations or []}
         if seen - set(people):
-            users = self._ask(lambda: self.client.users.list())
+            users = self._ask(self.client.users.list)
             name_people(self.study, self.link.name, person_names(users))
 
     def _taken(self) -> list[tuple[str, TakenAnswer]]:

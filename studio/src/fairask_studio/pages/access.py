@@ -12,7 +12,6 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 
 from fairask.report.words import visible
 from fairask_studio.events import AccessNoted, now
@@ -250,8 +249,9 @@ class Access:
         person = None if session is None else self.person(session.name)
         return None if session is None or person is None else (person, session)
 
-    def remember(self, request: Request, response: Response, cookie: str) -> None:
-        """Keep a session in this browser. The server ends it when it was not used for some hours."""
+    def remember(self, request: Request, response: Response, name: str, cookie: str, how: str) -> None:
+        """Keep a session in this browser, and note it. The server ends one that was not used for hours."""
+        self.log.note(name, "signed in", how, request)
         response.set_cookie(
             self.cookie,
             cookie,
@@ -301,7 +301,9 @@ def _find(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Pers
     return person
 
 
-def _allowed(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Person:
+def _me(
+    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+) -> Person:
     """Return the person behind a request, if the table of rights lets them do what it asks for."""
     me = _find(request, bearer)
     least = least_role(request.method, request.scope["route"].path_format)
@@ -311,12 +313,6 @@ def _allowed(request: Request, bearer: HTTPAuthorizationCredentials | None) -> P
     return me
 
 
-async def _me(
-    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
-) -> Person:
-    # In a thread: a database that does not answer must not stop the event loop.
-    return await run_in_threadpool(_allowed, request, bearer)
-
-
-#: The person who sends a request. What their role may not do is refused; see ``_rights``.
+#: The person who sends a request. What their role may not do is refused; see ``RIGHTS``. FastAPI looks in a
+#: thread: a database that does not answer must not stop the event loop.
 Me = Annotated[Person, Depends(_me)]

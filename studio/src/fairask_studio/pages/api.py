@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path as FilePath
 from typing import Annotated
 
 from fastapi import Path, Request
@@ -30,6 +34,15 @@ class Refusal(BaseModel):
 
 
 RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]
+
+
+@contextmanager
+def file_of(name: str, data: bytes) -> Iterator[FilePath]:
+    """Write what was sent into a file of that name, for as long as it is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = FilePath(folder) / name[-60:]  # no file system takes more than 255 bytes
+        path.write_bytes(data)
+        yield path
 
 
 def study_of(request: Request) -> Study:

@@ -10,7 +10,7 @@ from functools import cache
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse
 from starlette.routing import BaseRoute
 
 from fairask_studio import Study
@@ -37,7 +37,7 @@ from fairask_studio.pages.access import PAGES, Access, access_of, may
 from fairask_studio.pages.api import REFUSALS, study_of
 from fairask_studio.pages.demo import Robot
 from fairask_studio.pages.desk import Desk
-from fairask_studio.pages.frame import error_page, render
+from fairask_studio.pages.frame import error_page, redirect, render
 from fairask_studio.pages.guard import guard
 from fairask_studio.pages.media import Media
 from fairask_studio.pages.stopgap import Stopgap
@@ -85,11 +85,7 @@ def home(request: Request) -> Response:
     if found is None and "code" in request.query_params:
         return show(request, "overview")
     role = found[0].role if found else "owner"
-    return _go(request, "overview" if may(role, PAGES["overview"][1]) else "label")
-
-
-def _go(request: Request, view: str) -> RedirectResponse:
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/{view}", 303)
+    return redirect(request, "/overview" if may(role, PAGES["overview"][1]) else "/label")
 
 
 def _has_examples(study: Study) -> bool:
@@ -107,20 +103,19 @@ def show(request: Request, view: str) -> Response:
     if found is None:
         begun = access.people.redeem(request.query_params.get("code", ""))
         if begun is None:
-            return signin.ended(request) or _go(request, "signin")
-        name, cookie = begun
-        invited = access.person(name)
+            return signin.ended(request) or redirect(request, "/signin")
+        invited = access.person(begun[0])
         allowed = invited is not None and may(invited.role, PAGES[view][1])
-        response = _go(request, view if allowed else "")
-        access.remember(request, response, cookie)
-        access.log.note(name, "signed in", "by a link", request)
+        response = redirect(request, f"/{view}" if allowed else "/")
+        access.remember(request, response, *begun, "by a link")
         return response
     person, session = found
     title, least = PAGES[view]
     if not may(person.role, least):
         return error_page(request, 403, f"This page is for the {least}s of the study.")
     shown = {name: words for name, (words, role) in PAGES.items() if may(person.role, role)}
-    config = study_of(request).config
+    study = study_of(request)
+    config = study.config
     context = {
         "title": title,
         "view": view,
@@ -131,8 +126,8 @@ def show(request: Request, view: str) -> Response:
         "csrf": session.csrf,
         "config": config,
         # As a word of a command; a URL may hold a password.
-        "place": "URL" if is_url(study_of(request).target) else shlex.quote(study_of(request).target),
-        "examples": view == "label" and _has_examples(study_of(request)),
+        "place": "URL" if is_url(study.target) else shlex.quote(study.target),
+        "examples": view == "label" and _has_examples(study),
         "columns": [
             {
                 "name": c.name,
@@ -208,16 +203,6 @@ def create_app(
         The people of the home page that serves the study, who own it besides its own people.
     webhooks : Webhooks, optional
         What tells other programs of what happens, while the app runs.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from fairask_studio import Study
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> study = Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex")
-    >>> create_app(study, train=False).title
-    'fairask studio'
-    >>> study.close()
     """
     if trainer is None and train:
         trainer = Trainer(study)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -10,10 +12,10 @@ from pydantic import Field
 
 from fairask.audit import plan_audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
-from fairask.oracle.base import decision_probability
 from fairask.report.words import AUDIT_SIZES, question_sentence, verdict_sentence
 from fairask_studio import Study
 from fairask_studio.advice import advice_of
+from fairask_studio.estimates import positive_probability
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict, study_of
@@ -76,8 +78,6 @@ _BUDGETS, _AUDITS, _CHANCE = (60, 120, 250, 500, 1000, 2000), 60, 0.8
 
 _USUAL = 200
 
-_PLANNED: dict[tuple[str, str, int], Document] = {}
-
 
 def certificates(study: Study) -> Document:
     """Return all certificates, latest first, the study's model, the audit under way, and what it is about."""
@@ -95,54 +95,49 @@ def certificates(study: Study) -> Document:
             "audit": None if state.audit is None else state.audit.to_dict(),
             "left": state.config.rows - len(state.log.entries),
             "tolerance": state.config.learner.tolerance,
-            "advice": advice_of(state, state.answered - state.skipped).to_dict(),
+            "advice": asdict(advice_of(state, state.answered - state.skipped)),
             "compares": question_sentence(state.config.learner.metric, state.config.classes),
         }
 
 
 def audit_budgets(study: Study) -> Document:
-    """Return what audits of several sizes would buy, by simulation, and the size to begin with.
-
-    Computed once per model.
-    """
+    """Return what audits of several sizes would buy, by simulation, and the size to begin with."""
     with study.lock:
         state = study.state()
         model, left = state.model, state.config.rows - len(state.log.entries)
         last = state.certificates[-1] if state.certificates else None
     if model is None or left < 1:
         return {"suggested": None, "budgets": [], "why": ""}
-    key = (study.target, str(model["digest"]), left)
-    if key not in _PLANNED:
-        _PLANNED.clear()
-        _PLANNED[key] = {"budgets": _planned(study, left)}
-    found = _PLANNED[key]
+    budgets = _planned(study, model["seen"], left)
     about_model = last is not None and last.get("model", {}).get("digest") == model["digest"]
     more = last["more_labels"] if last is not None and about_model else None
     if more:
-        return {**found, "suggested": min(more, left), "why": AUDIT_SIZES["more"]}
-    sizes = [row["labels"] for row in found["budgets"]]
-    enough = [row["labels"] for row in found["budgets"] if row["certifies_half"] >= _CHANCE]
+        return {"budgets": budgets, "suggested": min(more, left), "why": AUDIT_SIZES["more"]}
+    sizes = [row["labels"] for row in budgets]
+    enough = [row["labels"] for row in budgets if row["certifies_half"] >= _CHANCE]
     if enough:
-        return {**found, "suggested": enough[0], "why": AUDIT_SIZES["enough"]}
-    return {**found, "suggested": min(sizes[-1] if sizes else _USUAL, left), "why": ""}
+        return {"budgets": budgets, "suggested": enough[0], "why": AUDIT_SIZES["enough"]}
+    return {"budgets": budgets, "suggested": min(sizes[-1] if sizes else _USUAL, left), "why": ""}
 
 
-def _planned(study: Study, left: int) -> list[Document]:
-    with study.lock:
-        model = study.state().model
-    learner = study.learner(at=None if model is None else model["seen"])
+@lru_cache(maxsize=1)
+def _planned(study: Study, trained_to: int, left: int) -> list[Document]:
+    learner = study.learner(at=trained_to)
     config = study.config.learner
     if not QUESTIONS[config.metric].labels:
         return []
-    codes = learner.pool.groups
-    groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
-    decided = (decision_probability(learner.current_model(), learner.pool.X, groups) >= 0.5).astype(int)
+    decided = (positive_probability(learner) >= 0.5).astype(int)
     if len(np.unique(decided)) < 2:
         return []
     plan = AuditPlan(metric=config.metric, tolerance=config.tolerance)
     budgets = sorted({min(budget, left) for budget in _BUDGETS})
     table = plan_audit(
-        decided, [str(g) for g in groups], plan, budgets=budgets, n_audits=_AUDITS, pos_label=1
+        decided,
+        [str(study.groups[code]) for code in learner.pool.groups],
+        plan,
+        budgets=budgets,
+        n_audits=_AUDITS,
+        pos_label=1,
     )
     return [
         {

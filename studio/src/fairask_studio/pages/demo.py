@@ -90,16 +90,7 @@ WORDS: dict[str, Document] = {
 def demo_study(
     target: str | Path, *, budget: int = 250, batch_size: int = 25, random_state: int = 0
 ) -> tuple[Study, list[str]]:
-    """Make a study of German Credit, and return it with the true labels.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> study, truth = demo_study(tempfile.mkdtemp() + "/german")
-    >>> len(truth), study.groups
-    (1000, ['Female', 'Male'])
-    >>> study.close()
-    """
+    """Make a study of German Credit, and return it with the true labels."""
     raw = embedded(SPEC)
     table: dict[str, Sequence[object]] = {
         name: [int(v) for v in raw.numbers(name)] if name in NUMERIC else raw.text(name).tolist()

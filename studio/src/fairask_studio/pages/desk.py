@@ -20,7 +20,7 @@ from typing import TypeVar, cast
 
 from fastapi import Request
 
-from fairask_studio import Study, StudyError
+from fairask_studio import Study
 from fairask_studio.pages.processes import begin_process, process_context
 
 _T = TypeVar("_T")
@@ -84,13 +84,10 @@ class Desk:
         if not self.apart:
             return _timed(question, self.study, args)
         try:
-            took, found = self._worker().submit(_answer, question, args).result()
+            return self._worker().submit(_answer, question, args).result()
         except BrokenProcessPool:  # it was killed: open the study again
             self.close()
-            took, found = self._worker().submit(_answer, question, args).result()
-        if isinstance(found, _Refused):
-            raise found.kind(found.what, found.remedy)
-        return took, found
+            return self._worker().submit(_answer, question, args).result()
 
     def _worker(self) -> ProcessPoolExecutor:
         with self._lock:
@@ -112,15 +109,6 @@ def desk_of(request: Request) -> Desk:
     return desk
 
 
-@dataclass(frozen=True)
-class _Refused:
-    """An error of the study, as it crosses to another process."""
-
-    kind: type[StudyError]
-    what: str
-    remedy: str
-
-
 _OPENED: list[Study] = []
 
 
@@ -139,10 +127,7 @@ def _end_with_server() -> None:
 
 
 def _answer(question: Callable[..., object], args: tuple[object, ...]) -> tuple[float, object]:
-    try:
-        return _timed(question, _OPENED[0], args)
-    except StudyError as error:
-        return 0.0, _Refused(type(error), error.what, error.remedy)
+    return _timed(question, _OPENED[0], args)
 
 
 def _timed(question: Callable[..., object], study: Study, args: tuple[object, ...]) -> tuple[float, object]:

@@ -15,13 +15,14 @@ from functools import cache
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
 from fastapi.templating import Jinja2Templates
 
 from fairask_studio.events import Document
 
 router = APIRouter(include_in_schema=False)
 
-_FOLDER = Path(__file__).parent / "static"
+_HERE = Path(__file__).parent
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -40,7 +41,7 @@ class _File:
 @cache
 def files() -> dict[str, _File]:
     """Return all files by name."""
-    found = {path.name: path for path in sorted(_FOLDER.iterdir()) if path.suffix in _TYPES}
+    found = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in _TYPES}
     return {
         name: _File(path.read_bytes(), gzip.compress(path.read_bytes(), mtime=0), _TYPES[path.suffix])
         for name, path in found.items()
@@ -58,13 +59,7 @@ def static_digest() -> str:
 
 @cache
 def imported(name: str) -> tuple[str, ...]:
-    """Return the scripts that a script imports, and those that they import.
-
-    Examples
-    --------
-    >>> "dom.js" in imported("overview.js")
-    True
-    """
+    """Return the scripts that a script imports, and those that they import."""
     found: dict[str, None] = {}
     waiting = [name]
     while waiting:
@@ -90,9 +85,7 @@ async def static(request: Request, digest: str, name: str) -> Response:
     return Response(file.data, media_type=file.kind, headers=headers)
 
 
-HERE = Path(__file__).parent
-
-_TEMPLATES = Jinja2Templates(HERE / "templates")
+_TEMPLATES = Jinja2Templates(_HERE / "templates")
 
 _TEMPLATES.env.globals |= {"static_digest": static_digest(), "imported": imported}
 
@@ -102,6 +95,11 @@ def render(request: Request, template: str, context: Document, status: int = 200
     root = request.scope.get("root_path", "")
     common: Document = {"views": {}, "person": None, "csrf": "", "script": "", "root": root}
     return _TEMPLATES.TemplateResponse(request, template, common | context, status_code=status)
+
+
+def redirect(request: Request, path: str) -> RedirectResponse:
+    """Lead to a page of the studio, whatever a proxy puts before its path."""
+    return RedirectResponse(f"{request.scope.get('root_path', '')}{path}", 303)
 
 
 def error_page(request: Request, status: int, words: str) -> Response:

@@ -409,8 +409,8 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
-        if error.status_code == 304:
-            return Response(status_code=304, headers=error.headers)
+        if error.status_code in (303, 304):
+            return Response(status_code=error.status_code, headers=error.headers)
         if path_of(request.scope).startswith("/api"):
             return JSONResponse({"detail": str(error.detail)}, error.status_code, error.headers)
         return error_page(request, error.status_code, str(error.detail))

@@ -15,7 +15,7 @@ from typing import Annotated
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute
@@ -29,9 +29,9 @@ from fairask_studio.pages.access import Access, Me, access_of
 from fairask_studio.pages.api import Strict
 from fairask_studio.pages.app import create_app, healthz
 from fairask_studio.pages.demo import demo_study
-from fairask_studio.pages.frame import error_page, render
+from fairask_studio.pages.frame import error_page, redirect, render
 from fairask_studio.pages.guard import guard, path_of
-from fairask_studio.pages.new import Forecasts, Uploads, shelf_of_app
+from fairask_studio.pages.new import Forecasts, Owner, Uploads, check_ours, go_into, shelf_of_app
 from fairask_studio.pages.shelf import Shelf, shelf_of
 from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store import Store
@@ -145,20 +145,18 @@ pages.add_api_route("/healthz", healthz, response_class=JSONResponse)
 @pages.get("/")
 def page(request: Request) -> Response:
     """Show the studies; the code of the printed address begins the session."""
-    access, root = access_of(request), request.scope.get("root_path", "")
+    access = access_of(request)
     found = access.from_cookie(request)
     if found is None:
         begun = access.people.redeem(request.query_params.get("code", ""))
-        if begun is None and access.open:
+        if begun is not None:
+            response = redirect(request, "/")
+            access.remember(request, response, *begun, "by a link")
+            return response
+        if access.open:
             words = "Open the whole address that fairask studio printed. Its code works once."
             return error_page(request, 401, words)
-        if begun is None and (said := signin.ended(request)) is not None:
-            return said
-        response = RedirectResponse(f"{root}/signin" if begun is None else f"{root}/", 303)
-        if begun is not None:
-            access.remember(request, response, begun[1])
-            access.log.note(begun[0], "signed in", "by a link", request)
-        return response
+        return signin.ended(request) or redirect(request, "/signin")
     person, session = found
     context = {
         "title": "Studies",
@@ -172,26 +170,19 @@ def page(request: Request) -> Response:
 
 
 @pages.get("/open/{name}")
-async def go_to(request: Request, name: str) -> Response:
+async def go_to(request: Request, name: str, owner: Owner) -> Response:
     """Go to a study, signed in; the titles of the home page lead here."""
-    found = await run_in_threadpool(new.owner_of, request)
-    if isinstance(found, Response):
-        return found
     try:
-        return await _into(request, name, found[0].name)
+        return await go_into(request, name, owner[0].name)
     except UserError as error:
         return error_page(request, 404, str(error))
 
 
 @pages.post("/demo")
-async def try_demo(request: Request) -> Response:
+async def try_demo(request: Request, owner: Owner) -> Response:
     """Make the study of the demo, if it is not there yet, and go to it."""
-    found = await run_in_threadpool(new.owner_of, request)
-    if isinstance(found, Response):
-        return found
     given = parse_qs((await request.body()).decode("utf-8", "replace"))
-    if not new.is_ours(request, found[1], given.get("csrf", [""])[0]):
-        return error_page(request, 403, new.OLD)
+    check_ours(request, owner[1], given.get("csrf", [""])[0])
     shelf = shelf_of_app(request)
 
     def make() -> None:
@@ -200,17 +191,11 @@ async def try_demo(request: Request) -> Response:
                 demo_study(target)[0].close()
 
     await run_in_threadpool(make)
-    return await _into(request, _DEMO, found[0].name)
+    return await go_into(request, _DEMO, owner[0].name)
 
 
 #: Name of the demo among the studies.
 _DEMO = "demo-loans"
-
-
-async def _into(request: Request, name: str, who: str) -> Response:
-    app = await request.app.state.studies.app(name)
-    code = await run_in_threadpool(app.state.study.people.invite, who)
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/s/{name}/?code={code}", 303)
 
 
 @cache
@@ -250,12 +235,6 @@ def create_home(
         Draw rows and fit models in a process for each study that is open.
     media : list of str, optional
         See :func:`create_app`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> create_home(tempfile.mkdtemp()).title
-    'fairask studies'
     """
     shelf = shelf_of(place)
     store = shelf.people()

@@ -13,15 +13,7 @@ from fairask_studio.config import LONGEST_REASON
 from fairask_studio.errors import NotYoursError
 from fairask_studio.events import SKIP
 from fairask_studio.flags import Flag
-from fairask_studio.gold import (
-    EXAMPLE,
-    GOLD,
-    MOST_AHEAD,
-    PRACTICE,
-    KnownRow,
-    due_row,
-    gold_ahead,
-)
+from fairask_studio.gold import EXAMPLE, GOLD, MOST_AHEAD, PRACTICE, KnownRow, due_row, gold_ahead
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
 from fairask_studio.pages.stopgap import Stopgap
@@ -199,21 +191,14 @@ def was_given(study: Study, row: int, who: str) -> bool:
 def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     """Hold the next rows for me, and renew those I hold; the same rows come back until answered."""
     study = study_of(request)
-    if study.is_too_fast(me.name):
-        return Next(cards=[], progress=_progress(study, me.name), training=False, notice=_FAST)
-    practice = _practice(study, me)
-    if practice:
-        shown = card(study, practice[0].row).model_copy(update={"practice": len(practice)})
-        hold = study.config.lease_seconds
-        return Next(
-            cards=[shown],
-            progress=_progress(study, me.name),
-            training=False,
-            notice="",
-            hold=hold,
-            news=_news(study, me),
-        )
+    too_fast = study.is_too_fast(me.name)
     progress = _progress(study, me.name)
+    if too_fast:
+        return Next(cards=[], progress=progress, training=False, notice=_FAST)
+    if practice := _practice(study, me):
+        shown = card(study, practice[0].row).model_copy(update={"practice": len(practice)})
+        hold, news = study.config.lease_seconds, _news(study, me)
+        return Next(cards=[shown], progress=progress, training=False, notice="", hold=hold, news=news)
     gold = _gold(study, me, wanted.count, progress.complete)
     # A row that a gold one stands before is not held yet: it could be found, and tell.
     rows = study.lease(me.name, wanted.count - len(gold)) if wanted.count > len(gold) else []
@@ -318,29 +303,21 @@ def my_answers(request: Request, me: Me) -> list[GivenAnswer]:
         recent = list(state.recent.get(me.name, {}))[-5:]
         checks = state.known.answers.get(me.name, {})
         recent += [row for row, a in checks.items() if a.use == GOLD and row not in recent][-5:]
-    found = [_given(study, row, me.name) for row in recent]
+    found = [_given(study, row, me.name)[0] for row in recent]
     return sorted(found, key=lambda given: given.at, reverse=True)[:5]
 
 
-def _given(study: Study, row: int, who: str) -> GivenAnswer:
+def _given(study: Study, row: int, who: str) -> tuple[GivenAnswer, bool]:
+    """Return a person's answer to a row, and whether it is a check of a gold row, and no label."""
     with study.lock:
         state = study.state()
-        found = state.answers.get(row, {}).get(who)
+        given = state.answers.get(row, {}).get(who)
         check = state.known.answers.get(who, {}).get(row)
-    if found is None and (check is None or check.use != GOLD):
+    found = given or check
+    if found is None or (given is None and check is not None and check.use != GOLD):
         raise HTTPException(404, f"you have not answered row {row}")
-    code, at = (
-        (found.code, found.at) if found is not None else (check.code, check.at) if check else (SKIP, "")
-    )
-    label = None if code == SKIP else study.config.classes[code]
-    note = found.note if found is not None else check.note if check else ""
-    return GivenAnswer(row=row, label=label, at=at, note=note)
-
-
-def _is_check(study: Study, row: int, who: str) -> bool:
-    """Whether a person's answer to this row is one to a gold row, and no label."""
-    with study.lock:
-        return who not in study.state().answers.get(row, {})
+    label = None if found.code == SKIP else study.config.classes[found.code]
+    return GivenAnswer(row=row, label=label, at=found.at, note=found.note), given is None
 
 
 @router.get("/answers/{row}")
@@ -355,21 +332,21 @@ def my_answer(request: Request, row: RowNumber, me: Me) -> Card:
 def correct(request: Request, row: RowNumber, correction: NewLabel, me: Me) -> GivenAnswer:
     """Replace my answer to a row."""
     study = study_of(request)
-    _given(study, row, me.name)
-    if _is_check(study, row, me.name):
+    _, is_check = _given(study, row, me.name)
+    if is_check:
         study.answer_known(row, study.config.class_code(correction.label, row), me.name, correct=True)
         study.check_gold(me.name)
     else:
         study.tell([row], [correction.label], me.name, correct=True)
-    return _given(study, row, me.name)
+    return _given(study, row, me.name)[0]
 
 
 @router.delete("/answers/{row}")
 def take_back(request: Request, row: RowNumber, me: Me) -> Card:
     """Take my answer back; the row is mine to answer again."""
     study = study_of(request)
-    _given(study, row, me.name)
-    if _is_check(study, row, me.name):
+    _, is_check = _given(study, row, me.name)
+    if is_check:
         study.answer_known(row, None, me.name)
     else:
         study.withdraw(row, me.name)

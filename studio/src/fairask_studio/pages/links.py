@@ -17,7 +17,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from fairask_studio.connect.connector import Link, is_token
+from fairask_studio.connect.connector import Link, is_token, link_counts
 from fairask_studio.connect.labelstudio import CHECK, ROW, Predictor, webhook_answers
 from fairask_studio.connect.webhook import SignatureError, verify_signature
 from fairask_studio.events import Document, ToolLinked
@@ -108,21 +108,7 @@ Body = Annotated[Document, Depends(_body)]
 @router.get("/connect")
 def links(request: Request, me: Me) -> list[Document]:
     """Return the tools that are linked: what was sent, what came back, what was refused and why."""
-    study = study_of(request)
-    with study.lock:
-        outside = study.state().outside
-        return [
-            {
-                "link": name,
-                "tool": linked.tool,
-                "url": linked.url,
-                "project": linked.project,
-                "sent": len(outside.sent.get(name, ())),
-                "taken": sum(key[0] == name and not answer.gone for key, answer in outside.taken.items()),
-                "refused": [vars(refused) for refused in outside.refused.values() if refused.link == name],
-            }
-            for name, linked in outside.links.items()
-        ]
+    return link_counts(study_of(request))
 
 
 @router.post("/connect/{name}/answers", status_code=201)

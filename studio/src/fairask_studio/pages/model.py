@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from fastapi import APIRouter, Request
 
@@ -95,27 +97,22 @@ def _weights(rule: Rule, names: list[str]) -> list[Document]:
 #: Rows of the pool on which columns are shuffled, how often, and rows shown near a threshold of each group.
 _ROWS, _TIMES, _NEAR = 400, 3, 3
 
-_MADE: dict[tuple[str, str], Document] = {}
-
 
 def model_details(study: Study) -> Document | None:
-    """Return what the page shows beyond the estimates; None before the first fit. Computed once per model."""
-    with study.lock:
-        model = study.state().model
-    if model is None:
+    """Return what the page shows beyond the estimates; None before the first fit."""
+    trained_to = study.state().trained_to
+    if trained_to is None:
         return None
-    key = (study.target, str(model["digest"]))
-    if key not in _MADE:
-        _MADE.clear()
-        _MADE[key] = _details(study, study.learner(at=model["seen"]))
+    found = _details(study, trained_to)
     near = [
-        {**group, "rows": [card(study, row).model_dump() for row in group["rows"]]}
-        for group in _MADE[key]["near"]
+        {**group, "rows": [card(study, row).model_dump() for row in group["rows"]]} for group in found["near"]
     ]
-    return {**_MADE[key], "near": near}
+    return {**found, "near": near}
 
 
-def _details(study: Study, learner: FairActiveLearner) -> Document:
+@lru_cache(maxsize=1)
+def _details(study: Study, trained_to: int) -> Document:
+    learner = study.learner(at=trained_to)
     fitted = learner.current_model()
     rules, weights = fitted.used_members()
     groups = [str(name) for name in learner.groups_]

@@ -24,8 +24,7 @@ from urllib.parse import parse_qs
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from fastapi import APIRouter, HTTPException, Query, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
@@ -52,7 +51,7 @@ from fairask_studio.config import LONGEST_REASON
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me, access_of, may
 from fairask_studio.pages.api import Strict
-from fairask_studio.pages.frame import error_page, render
+from fairask_studio.pages.frame import redirect, render
 from fairask_studio.pages.media import media_kind
 from fairask_studio.pages.sent import SentFiles
 from fairask_studio.pages.shelf import Shelf
@@ -62,6 +61,10 @@ from fairask_studio.study import fit_columns
 
 api = APIRouter(prefix="/api", tags=["home"])
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
+_Columns = Annotated[list[str], Field(default_factory=list)]
+_Displays = Annotated[
+    dict[str, Annotated[str, Field(pattern=f"^({'|'.join(DISPLAYS)})$")]], Field(default_factory=dict)
+]
 
 
 class NewStudy(Strict):
@@ -70,15 +73,11 @@ class NewStudy(Strict):
     table: str
     name: _Name
     question: Annotated[str, Field(min_length=1, max_length=500)]
-    classes: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=60)]], Field(min_length=2, max_length=2)
-    ]
+    classes: Annotated[list[_Name], Field(min_length=2, max_length=2)]
     protected: Annotated[list[str], Field(min_length=1, max_length=5)]
-    displays: dict[str, Annotated[str, Field(pattern=f"^({'|'.join(DISPLAYS)})$")]] = Field(
-        default_factory=dict
-    )
-    drop: list[str] = Field(default_factory=list)
-    keep: list[str] = Field(default_factory=list)
+    displays: _Displays
+    drop: _Columns
+    keep: _Columns
     missing_groups: Literal["drop", "own"] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
@@ -96,10 +95,8 @@ class ColumnUse(Strict):
     """What the columns of a table are for."""
 
     protected: Annotated[list[str], Field(max_length=5)]
-    drop: list[str] = Field(default_factory=list)
-    displays: dict[str, Annotated[str, Field(pattern=f"^({'|'.join(DISPLAYS)})$")]] = Field(
-        default_factory=dict
-    )
+    drop: _Columns
+    displays: _Displays
 
 
 #: Fewer labelled rows say too little.
@@ -112,9 +109,9 @@ class KnownLabels(Strict):
     """Which column of a table holds labels, and what the study would be like."""
 
     label: str
-    positive: Annotated[str, Field(min_length=1, max_length=60)]
+    positive: _Name
     protected: Annotated[list[str], Field(min_length=1, max_length=5)]
-    drop: list[str] = Field(default_factory=list)
+    drop: _Columns
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
 
@@ -469,89 +466,81 @@ def _make(request: Request, new: NewStudy, who: str) -> None:
 pages = APIRouter(include_in_schema=False, default_response_class=Response)
 
 
+def _owner(request: Request) -> tuple[Person, Session]:
+    found = access_of(request).from_cookie(request)
+    if found is None:
+        raise HTTPException(303, headers={"Location": f"{request.scope.get('root_path', '')}/"})
+    if not may(found[0].role, "owner"):
+        raise HTTPException(403, "Only owners of the home page make studies.")
+    return found
+
+
+#: Who is signed in, if they may make a study; others are led to the home page, or refused.
+Owner = Annotated[tuple[Person, Session], Depends(_owner)]
+
+
+def check_ours(request: Request, session: Session, given: str) -> None:
+    """Refuse a form of another site, which does not know what pages of this studio were given."""
+    token = request.headers.get("x-csrf-token", "") or given
+    if not hmac.compare_digest(token.encode(), session.csrf.encode()):
+        raise HTTPException(403, "The page is out of date. Load it again.")
+
+
+async def go_into(request: Request, name: str, who: str) -> Response:
+    """Lead an owner of the home page into a study, signed in."""
+    app = await request.app.state.studies.app(name)
+    code = await run_in_threadpool(app.state.study.people.invite, who)
+    return redirect(request, f"/s/{name}/?code={code}")
+
+
 @pages.get("/new")
-def page(request: Request) -> Response:
+def page(request: Request, owner: Owner) -> Response:
     """Ask for a table; once there is one, for the rest."""
-    found = owner_of(request)
-    if isinstance(found, Response):
-        return found
     number = request.query_params.get("table", "")
     if not number:
-        return _page(request, found)
+        return _page(request, owner)
     try:
         table = _uploads(request).get(number)
     except StudyError as error:
-        return _page(request, found, errors={"file": str(error)})
-    return _page(request, found, table, _first_values(table))
+        return _page(request, owner, errors={"file": str(error)})
+    return _page(request, owner, table, _first_values(table))
 
 
 @pages.post("/new")
-async def take_table(request: Request) -> Response:
+async def take_table(request: Request, owner: Owner) -> Response:
     """Read the file of the form, and go on to the questions."""
-    found = await run_in_threadpool(owner_of, request)
-    if isinstance(found, Response):
-        return found
     async with request.form(max_files=1, max_fields=4) as form:
         file = form.get("file")
-        if not is_ours(request, found[1], str(form.get("csrf", ""))):
-            return error_page(request, 403, OLD)
+        check_ours(request, owner[1], str(form.get("csrf", "")))
         if not isinstance(file, UploadFile) or not file.filename:
-            return _page(request, found, errors={"file": "Choose a file."}, status=422)
+            return _page(request, owner, errors={"file": "Choose a file."}, status=422)
         name, data = Path(file.filename).name, await file.read()
     try:
         table = await run_in_threadpool(_uploads(request).take, name, data)
     except UserError as error:
-        return _page(request, found, errors={"file": str(error)}, status=422)
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/new?table={table.id}", 303)
+        return _page(request, owner, errors={"file": str(error)}, status=422)
+    return redirect(request, f"/new?table={table.id}")
 
 
 @pages.post("/new/study")
-async def take_study(request: Request) -> Response:
+async def take_study(request: Request, owner: Owner) -> Response:
     """Make the study of the form, and go there; or show the form again with what is wrong beside it."""
-    found = await run_in_threadpool(owner_of, request)
-    if isinstance(found, Response):
-        return found
     given = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
-    if not is_ours(request, found[1], given.get("csrf", [""])[0]):
-        return error_page(request, 403, OLD)
+    check_ours(request, owner[1], given.get("csrf", [""])[0])
     try:
         table = _uploads(request).get(given.get("table", [""])[0])
     except StudyError as error:
-        return _page(request, found, errors={"file": str(error)}, status=422)
+        return _page(request, owner, errors={"file": str(error)}, status=422)
     values = _values(table, given)
     try:
         new = NewStudy.model_validate(_study_of(table, values))
-        await run_in_threadpool(_make, request, new, found[0].name)
+        await run_in_threadpool(_make, request, new, owner[0].name)
     except ValidationError as refused:
         errors = {_FIELD_OF.get(str(e["loc"][0]), str(e["loc"][0])): _said(e) for e in refused.errors()}
-        return _page(request, found, table, values, errors, 422)
+        return _page(request, owner, table, values, errors, 422)
     except UserError as refused:
-        return _page(request, found, table, values, {_place_of(str(refused)): _without_option(refused)}, 422)
-    app = await request.app.state.studies.app(new.name)
-    code = await run_in_threadpool(app.state.study.people.invite, found[0].name)
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/s/{new.name}/?code={code}", 303)
-
-
-_Owner = tuple[Person, Session]
-
-
-def owner_of(request: Request) -> _Owner | Response:
-    """Return who is signed in, if they may make a study; else where to go or why not."""
-    found = access_of(request).from_cookie(request)
-    if found is None:
-        return RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
-    if not may(found[0].role, "owner"):
-        return error_page(request, 403, "Only owners of the home page make studies.")
-    return found
-
-
-OLD = "The page is out of date. Load it again."
-
-
-def is_ours(request: Request, session: Session, given: str) -> bool:
-    """Whether a form came from a page of this studio; another site does not know what the page was given."""
-    token = request.headers.get("x-csrf-token", "") or given
-    return hmac.compare_digest(token.encode(), session.csrf.encode())
+        return _page(request, owner, table, values, {_place_of(str(refused)): _without_option(refused)}, 422)
+    return await go_into(request, new.name, owner[0].name)
 
 
 #: Fields of the page by those of the API where they differ.
@@ -633,7 +622,7 @@ def _number(text: str, unit: float = 1) -> object:
 
 def _page(
     request: Request,
-    owner: _Owner,
+    owner: tuple[Person, Session],
     table: Uploaded | None = None,
     values: Document | None = None,
     errors: Document | None = None,

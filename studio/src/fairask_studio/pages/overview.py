@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fairask.log import LABELLED
 from fairask_studio import Study
 from fairask_studio.advice import JUDGED, next_step
 from fairask_studio.columns import MEDIA
-from fairask_studio.events import SKIP, Document, now
+from fairask_studio.events import Document, now
 from fairask_studio.gold import gold_figures
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import study_of
@@ -24,8 +25,8 @@ from fairask_studio.pages.desk import desk_of
 
 router = APIRouter(tags=["owning"])
 
-#: Seconds over which the pace is measured, longest first.
-_WINDOWS = (3600.0, 600.0)
+#: Seconds over which the pace is measured, and after which nobody labels now.
+_WINDOW, _PAUSE = 3600.0, 600.0
 
 
 def story(study: Study) -> Document:
@@ -98,13 +99,10 @@ def steps(status: Document) -> list[Document]:
 
 def _counted(study: Study) -> Document:
     """Count what only the answers tell: disagreements, flags, positives per group, pace."""
-    since = {window: now(-window) for window in _WINDOWS}
+    since = now(-_WINDOW)
     with study.lock:
         state = study.state()
-        split = sum(
-            len({a.code for a in given.values() if a.code != SKIP}) > 1 and row not in state.decided
-            for row, given in state.answers.items()
-        )
+        split = sum(state.is_disputed(row) and row not in state.decided for row in state.answers)
         flags = [flag.to_dict() for flag in state.flags.known.values() if flag.open]
         gold = {who: gold_figures(state, who) for who in sorted(state.known.answers)}
         wrong = [{"name": who, **found} for who, found in gold.items() if found and found["below"]]
@@ -115,11 +113,9 @@ def _counted(study: Study) -> Document:
                 code = int(study.codes[entry.index])
                 labels[code] += 1
                 positives[code] += entry.label == 1
-        moments = [
-            a.at for given in state.answers.values() for a in given.values() if a.at >= since[_WINDOWS[0]]
-        ]
+        moments = [a.at for given in state.answers.values() for a in given.values() if a.at >= since]
         left = max(state.budget - (state.answered - state.skipped), 0) * state.config.overlap
-    pace = _pace(moments, since)
+    pace = _pace(moments)
     return {
         "disagreements": split,
         "flags": flags,
@@ -133,14 +129,11 @@ def _counted(study: Study) -> Document:
     }
 
 
-def _pace(moments: list[str], since: dict[float, str]) -> float | None:
-    """Return answers per hour over the last hour, or over the ten minutes since work began."""
-    if len(moments) < 5:
+def _pace(moments: list[str]) -> float | None:
+    """Return answers per hour since the first of these; None for a few, and while nobody labels."""
+    if len(moments) < 5 or max(moments) < now(-_PAUSE):
         return None
-    first = min(datetime.fromisoformat(moment).timestamp() for moment in moments)
-    last = max(datetime.fromisoformat(moment).timestamp() for moment in moments)
-    if max(moments) < since[_WINDOWS[1]]:
-        return None  # nobody labels now
+    first, last = (datetime.fromisoformat(moment).timestamp() for moment in (min(moments), max(moments)))
     return 3600.0 * (len(moments) - 1) / max(last - first, 1.0)
 
 
@@ -188,21 +181,10 @@ def group_lift(values: list[Any], codes: NDArray[np.int64]) -> float:
     return float(round(max((found - 1 / groups) / (1 - 1 / groups), 0.0), 3))
 
 
-def proxy_columns(study: Study) -> list[Proxy]:
-    """Return the columns shown to annotators that tell the group well, the best one first.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pool = {"name": ["Anna", "Otto"] * 30, "age": list(range(20, 50)) * 2, "sex": ["f", "m"] * 30}
-    >>> with Study.create(tempfile.mkdtemp() + "/people", pool, protected="sex") as study:
-    ...     proxy_columns(study)
-    [('name', 1.0)]
-    """
-    config = study.config
-    kinds = {column.name: column for column in config.columns}
-    names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display not in MEDIA]
-    rows = np.arange(config.rows)
+@lru_cache(maxsize=1)
+def _proxies(study: Study, names: tuple[str, ...]) -> list[Proxy]:
+    """Return those of the columns that tell the group well, the best one first."""
+    rows = np.arange(study.config.rows)
     if len(rows) > _ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, _ROWS, replace=False))
     cells = study.rows(rows.tolist())
@@ -210,18 +192,15 @@ def proxy_columns(study: Study) -> list[Proxy]:
     return sorted((proxy for proxy in found if proxy[1] >= _TOLD), key=lambda proxy: -proxy[1])
 
 
-_PROXIES: dict[tuple[str, tuple[str, ...]], list[Document]] = {}
-
-
 def proxies(study: Study) -> list[Document]:
-    """Return columns that annotators see and that tell the group; computed once for what is shown."""
-    shown = tuple(column.name for column in study.config.columns if column.display != "none")
-    key = (study.target, shown)
-    if key not in _PROXIES:
-        _PROXIES.clear()
-        titles = {column.name: column.title or column.name for column in study.config.columns}
-        _PROXIES[key] = [{"column": n, "title": titles[n], "lift": lift} for n, lift in proxy_columns(study)]
-    return _PROXIES[key]
+    """Return columns that annotators see and that tell the group."""
+    config = study.config
+    kinds = {column.name: column for column in config.columns}
+    names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display not in MEDIA]
+    return [
+        {"column": name, "title": kinds[name].title or name, "lift": lift}
+        for name, lift in _proxies(study, tuple(names))
+    ]
 
 
 @router.get("/proxies")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict
 from datetime import date, datetime
-from itertools import pairwise
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request, Response
@@ -18,6 +17,7 @@ from fairask_studio.gold import crew_label_errors, gold_figures
 from fairask_studio.pages.access import Me, access_of
 from fairask_studio.pages.api import Strict, Text, study_of
 from fairask_studio.pages.desk import desk_of
+from fairask_studio.state import pace_of
 from fairask_studio.store import Person
 from fairask_studio.store.people import ROLES
 
@@ -142,8 +142,8 @@ def revoke(request: Request, name: str, me: Me) -> Document:
     return {"name": name}
 
 
-#: A median of fewer seconds between so many answers is not reading; a longer pause is a break.
-_TOO_FAST, _FEWEST, _BREAK = 1.0, 20, 300.0
+#: A median of fewer seconds between so many answers is not reading.
+_TOO_FAST, _FEWEST = 1.0, 20
 
 
 def people_figures(study: Study) -> list[Document]:
@@ -195,9 +195,7 @@ def _figures(
     counts: Counter[tuple[str, str]],
     shares: dict[str, dict[str, float]],
 ) -> Document:
-    times.sort()
-    gaps = sorted(b - a for a, b in pairwise(times) if b - a < _BREAK)
-    pace = gaps[len(gaps) // 2] if gaps else None
+    pace, pauses = pace_of(times)
     pairs = counts[name, "pairs"]
     return {
         "name": name,
@@ -205,8 +203,8 @@ def _figures(
         "labels": counts[name, "labels"],
         "skips": counts[name, "skips"],
         "seconds": pace,
-        "last": datetime.fromtimestamp(times[-1]).astimezone().isoformat() if times else None,
-        "too_fast": pace is not None and pace < _TOO_FAST and len(gaps) >= _FEWEST,
+        "last": datetime.fromtimestamp(max(times)).astimezone().isoformat() if times else None,
+        "too_fast": pace is not None and pace < _TOO_FAST and pauses >= _FEWEST,
         "agreement": counts[name, "same"] / pairs if pairs else None,
         "pairs": pairs,
         "groups": [

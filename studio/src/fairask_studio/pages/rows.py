@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
-from math import isnan
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +17,10 @@ from fairask.tables.arrow import kind_of
 from fairask.tables.labels import match_labels
 from fairask_studio import Study, StudyError
 from fairask_studio.events import SKIP, Document, Event, RowsDrawn
+from fairask_studio.exports import OF_ROW, RowValue
 from fairask_studio.files import check_told, read_labels
 from fairask_studio.pages.access import Me, least_role, may
-from fairask_studio.pages.api import RowNumber, study_of
+from fairask_studio.pages.api import RowNumber, file_of, study_of
 from fairask_studio.pages.desk import desk_of
 from fairask_studio.pages.label import Card, NewLabel, card
 from fairask_studio.pages.settings import known_dict
@@ -75,7 +72,6 @@ class RowQuery(BaseModel):
             and (
                 self.reason is None or any(a.reason == self.reason for a in given.values() if a.code == SKIP)
             )
-            and (not self.disagree or len({a.code for a in given.values() if a.code != SKIP}) > 1)
         )
 
 
@@ -151,53 +147,19 @@ def grid_page(study: Study, wanted: RowQuery) -> Document:
     return {"total": len(entries), "rows": page}
 
 
-class _Words:
-    """What codes of a study mean."""
-
-    def __init__(self, study: Study, state: State) -> None:
-        self.groups = [str(group) for group in study.groups]
-        self.codes = study.codes
-        self.classes = (*study.config.classes, None)
-        self.class_name = study.config.class_name
-        self.decided_by = state.decided_by
-
-
-_Given = dict[str, Answer]
-
-
-def _by(words: _Words, entry: DrawnRow, given: _Given) -> str:
-    decided_by = words.decided_by.get(entry.index)
-    return ", ".join([*given, f"{decided_by} (decided)"] if decided_by else given)
-
-
-def _tied(words: _Words, entry: DrawnRow, given: _Given) -> bool:
-    """Whether as many people gave one answer as the other, and nobody has decided: no label is the row's."""
-    codes = [answer.code for answer in given.values() if answer.code != SKIP]
-    return entry.index not in words.decided_by and bool(codes) and 2 * sum(codes) == len(codes)
-
-
 #: The grid's own columns: their values, given the row and its answers.
-_OWN: dict[str, Callable[[_Words, DrawnRow, _Given], Any]] = {
-    "row": lambda words, entry, given: entry.index,
-    "group": lambda words, entry, given: words.groups[words.codes[entry.index]],
-    "label": lambda words, entry, given: words.classes[-1 if entry.label is None else entry.label],
-    "tied": _tied,
-    "state": lambda words, entry, given: entry.state,
-    "batch": lambda words, entry, given: entry.batch,
-    "component": lambda words, entry, given: entry.component,
-    "propensity": lambda words, entry, given: None if isnan(entry.propensity) else float(entry.propensity),
-    "by": _by,
-    "at": lambda words, entry, given: max((answer.at for answer in given.values()), default=None),
-    "note": lambda words, entry, given: "; ".join(answer.note for answer in given.values() if answer.note),
-    "reason": lambda words, entry, given: "; ".join(a.reason for a in given.values() if a.reason),
+_OWN: dict[str, RowValue] = {
+    **OF_ROW,
+    "tied": lambda study, state, entry, given: state.is_tied(entry.index),
 }
 
 
 def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
     """Return the drawn rows that pass the filters, latest first."""
-    latest, words, none = state.log.entries[::-1], _Words(study, state), _Given()
+    latest, none = state.log.entries[::-1], dict[str, Answer]()
     if wanted.everything:
         return latest
+    groups, classes = [str(group) for group in study.groups], (*study.config.classes, None)
     if wanted.flag:
         opened = wanted.flag == "open"
         latest = [e for e in latest if any(f.open is opened for f in state.flags.of_row(e.index))]
@@ -205,13 +167,15 @@ def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
         latest = [e for e in latest if _waits(state, e)]
     if wanted.view == "answered":
         latest = [e for e in latest if state.answers.get(e.index)]
+    if wanted.disagree:
+        latest = [e for e in latest if state.is_disputed(e.index)]
     return [
         entry
         for entry in latest
         if wanted.fits(
             entry,
-            words.groups[words.codes[entry.index]],
-            words.classes[-1 if entry.label is None else entry.label],
+            groups[study.codes[entry.index]],
+            classes[-1 if entry.label is None else entry.label],
             state.answers.get(entry.index, none),
         )
     ]
@@ -221,16 +185,15 @@ def _waits(state: State, entry: DrawnRow) -> bool:
     """Whether somebody asks about a row, people disagree on it or left a note, and nobody has decided it."""
     if any(flag.open for flag in state.flags.of_row(entry.index)):
         return True
-    given = state.answers.get(entry.index, {})
-    split = len({answer.code for answer in given.values() if answer.code != SKIP}) > 1
-    return entry.index not in state.decided and (split or any(answer.note for answer in given.values()))
+    noted = any(answer.note for answer in state.answers.get(entry.index, {}).values())
+    return entry.index not in state.decided and (noted or state.is_disputed(entry.index))
 
 
 def _row(study: Study, state: State, entry: DrawnRow) -> Document:
-    words, given = _Words(study, state), state.answers.get(entry.index, {})
+    given = state.answers.get(entry.index, {})
     return {
-        **{name: value(words, entry, given) for name, value in _OWN.items()},
-        "answers": {name: words.class_name(answer.code) for name, answer in given.items()},
+        **{name: value(study, state, entry, given) for name, value in _OWN.items()},
+        "answers": {name: study.config.class_name(answer.code) for name, answer in given.items()},
         "flags": sum(flag.open for flag in state.flags.of_row(entry.index)),
         "via": {name: answer.link for name, answer in given.items() if answer.link},
     }
@@ -243,7 +206,7 @@ def _cut(value: object) -> str:
 
 def _searched(study: Study, state: State, text: str, entries: list[DrawnRow]) -> list[DrawnRow]:
     """Return those of the rows in which a cell, a note, a name or the number holds the text, in any case."""
-    wanted, none = text.casefold(), _Given()
+    wanted, none = text.casefold(), dict[str, Answer]()
     hits = _in_cells(study, wanted, [entry.index for entry in entries])
 
     def mentioned(entry: DrawnRow) -> bool:
@@ -275,8 +238,8 @@ def _sorted(study: Study, state: State, entries: list[DrawnRow], wanted: RowQuer
     rows = [entry.index for entry in entries]
     name = (wanted.sort or "").removeprefix("-")
     if (value := _OWN.get(name)) is not None:
-        words, none = _Words(study, state), _Given()
-        keys = [value(words, entry, state.answers.get(entry.index, none)) for entry in entries]
+        none = dict[str, Answer]()
+        keys = [value(study, state, entry, state.answers.get(entry.index, none)) for entry in entries]
     elif name not in {column.name for column in study.config.columns}:
         raise StudyError(f"cannot sort by {name!r}")
     else:
@@ -327,9 +290,7 @@ def _happened(study: Study, row: int, event: Event) -> Document:
 
 def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool, unchecked: bool) -> Document:
     """Read labels of a file, with the checks of ``fairask tell``; all of them or none."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name[-60:]  # no file system takes more than 255 bytes
-        path.write_bytes(data)
+    with file_of(name, data) as path:
         told = read_labels(path)
     if not told.rows:
         raise StudyError(f"{name} holds no label", "Fill in the column 'label'")
@@ -337,9 +298,4 @@ def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool,
         check_told(name, told, study)
     labels, forgiven = match_labels(told.labels, study.config.classes, told.rows, name)
     receipt = study.tell(told.rows, labels, who, notes=told.notes, correct=correct)
-    return {
-        "new": receipt.new,
-        "known": receipt.known,
-        "corrected": receipt.corrected,
-        "notes": list(forgiven),
-    }
+    return {**vars(receipt), "notes": list(forgiven)}

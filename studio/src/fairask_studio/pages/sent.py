@@ -36,15 +36,7 @@ _LONGEST = 60
 
 
 class SentFiles:
-    """The files of one table, in a folder that goes when nothing needs it any more.
-
-    Examples
-    --------
-    >>> sent = SentFiles()
-    >>> sent.add("photos/1.gif", b"GIF89a...")
-    >>> sent.find("1.gif").suffix, sent.find("2.gif")
-    ('.gif', None)
-    """
+    """The files of one table, in a folder that goes when nothing needs it any more."""
 
     def __init__(self) -> None:
         self._place = Path(tempfile.mkdtemp())
@@ -84,11 +76,8 @@ class SentFiles:
     def add(self, name: str, data: bytes) -> None:
         """Add an image, a recording, or an .npy file with a row for each row of the table."""
         path = PurePosixPath(name)
-        if (
-            path.is_absolute()
-            or ".." in path.parts
-            or not 0 < max(map(len, _bytes_of(path)), default=0) < 256
-        ):
+        longest = max((len(part.encode("utf-8", "replace")) for part in path.parts), default=0)
+        if path.is_absolute() or ".." in path.parts or not 0 < longest < 256:
             raise StudyError(f"{name[:80]!r} cannot be the name of a file", "Use names without '..'")
         self._bytes += len(data)
         if self._bytes > _BYTES or len(self._media) >= _MOST:
@@ -183,10 +172,6 @@ class SentFiles:
         else:
             table.writerows([[head], *([name] for name in names)])
         return lines.getvalue()
-
-
-def _bytes_of(path: PurePosixPath) -> list[bytes]:
-    return [part.encode("utf-8", "replace") for part in path.parts]
 
 
 def _no_medium(name: str) -> StudyError:

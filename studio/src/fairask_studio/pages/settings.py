@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from fairask.errors import UserError
 from fairask_studio import Study, StudyError
 from fairask_studio.columns import DISPLAYS
 from fairask_studio.config import LONGEST_REASON
@@ -19,7 +16,7 @@ from fairask_studio.exports import contents
 from fairask_studio.files import read_known
 from fairask_studio.gold import USES, KnownRow
 from fairask_studio.pages.access import Me, access_of
-from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
+from fairask_studio.pages.api import Row, RowNumber, Strict, Text, file_of, study_of
 from fairask_studio.pages.desk import desk_of
 
 router = APIRouter(tags=["owning"])
@@ -101,17 +98,11 @@ async def bring_in(
     unchecked: bool = False,
 ) -> Document:
     """Mark the rows of a file in the body (CSV, Parquet) with the answers in its column gold: all or none."""
-    data = await request.body()
-    try:
-        return await run_in_threadpool(_import, study_of(request), name, data, me.name, unchecked)
-    except UserError as error:
-        raise HTTPException(422, str(error)) from error
+    return await run_in_threadpool(_import, study_of(request), name, await request.body(), me.name, unchecked)
 
 
 def _import(study: Study, name: str, data: bytes, who: str, unchecked: bool) -> Document:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name[-60:]  # no file system takes more than 255 bytes
-        path.write_bytes(data)
+    with file_of(name, data) as path:
         rows = read_known(study, path, unchecked=unchecked)
     return {"marked": len(rows), "known": study.mark_known(rows, who)}
 

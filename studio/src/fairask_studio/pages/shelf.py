@@ -133,14 +133,7 @@ class Shelf(ABC):
 
 
 class FolderShelf(Shelf):
-    """The studies in the folders of a folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> FolderShelf(tempfile.mkdtemp()).names()
-    []
-    """
+    """The studies in the folders of a folder."""
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__()

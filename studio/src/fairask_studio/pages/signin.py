@@ -6,14 +6,13 @@ from typing import Annotated
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from fastapi.responses import RedirectResponse
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me, access_of, refuse_token
 from fairask_studio.pages.api import Strict
-from fairask_studio.pages.frame import render
+from fairask_studio.pages.frame import redirect, render
 from fairask_studio.store import Person
 
 
@@ -45,8 +44,7 @@ def sign_in(request: Request, response: Response, given: SignIn) -> Document:
     invited = None if begun is None else access.person(begun[0])
     if begun is None or invited is None:
         raise refuse_token(request, given.code)
-    access.remember(request, response, begun[1])
-    access.log.note(invited.name, "signed in", "by an invitation", request)
+    access.remember(request, response, invited.name, begun[1], "by an invitation")
     return {"name": invited.name, "role": invited.role}
 
 
@@ -60,8 +58,7 @@ def _begin(request: Request, response: Response, token: str) -> Person:
         raise HTTPException(
             403, "this token is a program's: it is sent with each request, and begins no session"
         )
-    access.remember(request, response, access.people.sign_in(person.name))
-    access.log.note(person.name, "signed in", person.name, request)
+    access.remember(request, response, person.name, access.people.sign_in(person.name), person.name)
     return person
 
 
@@ -106,7 +103,7 @@ async def take_token(request: Request) -> Response:
 
 
 def _take(request: Request, token: str) -> Response:
-    response = RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
+    response = redirect(request, "/")
     try:
         _begin(request, response, token)
     except HTTPException as error:

@@ -87,11 +87,15 @@ def _seal(row: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
+
+
 def _new(name: str, role: str) -> tuple[str, dict[str, object]]:
     """Return a new token, and what is stored of it."""
     check_person(name)
-    if role not in ROLES:
-        raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
+    _check_role(role)
     token = secrets.token_urlsafe(24)
     return token, {"name": name, "role": role, "token": _hash(token), "since": now()}
 
@@ -171,8 +175,7 @@ class People:
 
     def change_role(self, name: str, role: str) -> None:
         """Give a person another role; their token and sessions go on with it."""
-        if role not in ROLES:
-            raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
+        _check_role(role)
         with self._db.write() as connection:
             if role != "owner":
                 self._keep_an_owner(connection, name)

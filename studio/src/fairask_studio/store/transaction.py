@@ -54,13 +54,14 @@ _PART = 1 << 24
 _OF_MANY = (AnswersReopened.kind, AnswersRestored.kind)
 #: Events per query.
 _PAGE = 5000
+_EVENT = (events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data)
 _AFTER = (
-    select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data, events.c.hash)
+    select(*_EVENT, events.c.hash)
     .where(events.c.id > bindparam("after", type_=Integer))
     .order_by(events.c.id)
     .limit(_PAGE)
 )
-_FILED = select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data, events.c.about)
+_FILED = select(*_EVENT, events.c.about)
 _NEWEST = select(events.c.id, events.c.at, events.c.hash).order_by(events.c.id.desc()).limit(1)
 #: A lease is renewed until so many times its length after it began: a forgotten page holds no row for ever.
 RENEWALS = 6
@@ -164,13 +165,7 @@ def link(before: str, number: int, at: str, who: str, kind: str, data: str) -> s
 
 
 def first_break(events: Iterable[StoredEvent]) -> str | None:
-    """Describe the first event that is missing or was changed; None if there is none.
-
-    Examples
-    --------
-    >>> first_break([(2, "now", "ada", "created", "{}", "")])
-    'event 1 is missing'
-    """
+    """Describe the first event that is missing or was changed; None if there is none."""
     before, expected = START, 1
     for number, at, who, kind, data, known in events:
         if number != expected:
@@ -179,6 +174,10 @@ def first_break(events: Iterable[StoredEvent]) -> str | None:
         if known != before:
             return f"event {number} ({kind} by {who}) is not what was written, or one before it is not"
     return None
+
+
+def _event(number: int, at: str, who: str, kind: str, data: str) -> Event:
+    return Event(number, at, who, kind, json.loads(data))
 
 
 class Transaction:
@@ -221,14 +220,15 @@ class Transaction:
 
     def each_event(self, after: int = 0, to: int | None = None) -> Iterator[Event]:
         """Yield the events after number ``after``, in order; not all of them are held at once."""
-        for number, at, who, kind, data, _ in self.each_stored_event(after):
-            if to is not None and number > to:
+        for stored in self.each_stored_event(after):
+            event = _event(*stored[:5])
+            if to is not None and event.id > to:
                 return
-            yield Event(number, at, who, kind, json.loads(data))
+            yield event
 
     def events_of(self, row: int, batch: int | None) -> list[Event]:
         """Return what happened to a row, in order: its drawing in ``batch``, answers, answers taken away."""
-        query = select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data).where(
+        query = select(*_EVENT).where(
             or_(
                 and_(events.c.about == row, events.c.kind != RowsDrawn.kind),
                 and_(events.c.about == batch, events.c.kind == RowsDrawn.kind),
@@ -236,10 +236,9 @@ class Transaction:
             )
         )
         found = self.connection.execute(query.order_by(events.c.id))
-        every = [Event(number, at, who, kind, json.loads(data)) for number, at, who, kind, data in found]
         return [
             event
-            for event in every
+            for event in (_event(*stored) for stored in found)
             if event.kind not in _OF_MANY or row in (answer[0] for answer in event.data["answers"])
         ]
 
@@ -256,10 +255,10 @@ class Transaction:
     def misfiled(self) -> list[str]:
         """Name the events that are filed under another row than the one they are about."""
         found = []
-        for number, at, who, kind, data, about in self.connection.execute(_FILED):
-            event = Event(number, at, who, kind, json.loads(data))
+        for *stored, about in self.connection.execute(_FILED):
+            event = _event(*stored)
             if event.happening.about(event.data) != about:
-                found.append(f"event {number} ({kind} by {who}) is filed under row {about}")
+                found.append(f"event {event.id} ({event.kind} by {event.who}) is filed under row {about}")
         return found
 
     def last_number(self) -> int:
