@@ -635,7 +635,8 @@ def changes(found: dict[str, Any]) -> list[str]:
     issued = found["certificates"]
     problems = [f"{name}: {problem}" for name, one in issued.items() for problem in check_certificate(one)]
     verdicts = {name: one["verdict"] for name, one in issued.items()}
-    if found["verdict"] != joint_verdict(verdicts, found.get("target", next(iter(verdicts)))):
+    target = found.get("target", next(iter(verdicts), ""))
+    if target not in verdicts or found["verdict"] != joint_verdict(verdicts, target):
         problems.append(f"its verdict, {found['verdict']}, is not that of its certificates")
     return problems or broken_seal(found)
 
