@@ -716,9 +716,7 @@ def _resume(
             f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    with reading(
-        str(folder / STATE), "Restore it from a copy, or begin another audit with --out", AuditError
-    ):
+    with reading(str(folder / STATE), _RESTORE, AuditError):
         audit = Audit.from_dict(state["audit"])
         audit.certificate()  # numbers of rows that do not belong together are noticed here
         return source, audit

@@ -395,10 +395,6 @@ class Comparison:
         limit = max(self.task.tolerance, self.final(name).gap)
         return label_saving(self.task.budget, self.curves(name)[1][:, -1], labels, accuracy, gap, limit)
 
-    def baseline_reach(self) -> int:
-        """Labels that the baseline was given."""
-        return int(self.curves(BASELINE, whole=True)[0][-1])
-
     @property
     def audited(self) -> tuple[str, Certificate] | None:
         """The method of which one model was audited, by name, and the certificate."""
@@ -560,7 +556,7 @@ class Comparison:
             "seed": self.task.seed,
             "metric": self.task.metric,
             "tolerance": self.task.tolerance,
-            "baseline_budget": self.baseline_reach(),
+            "baseline_budget": int(self.curves(BASELINE, whole=True)[0][-1]),
             "methods": methods,
             "audit": audit,
             "settings": self.settings(),
