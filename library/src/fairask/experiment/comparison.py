@@ -32,15 +32,7 @@ _FLAT = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Trial(Job):
-    """A trial of a method on a table.
-
-    Attributes
-    ----------
-    table : LabelledTable
-    method : Method
-    task : Task
-    number : int
-    """
+    """A trial of a method on a table."""
 
     table: LabelledTable
     method: Method
