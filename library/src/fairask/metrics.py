@@ -38,6 +38,15 @@ METRICS: dict[str, tuple[int | None, ...]] = {
 CONDITION_NAMES: dict[int | None, str] = {1: "y=1", 0: "y=0", None: "all"}
 
 
+def in_condition(label: int | None, p: Float) -> Float:
+    """Weight of rows in a condition, where ``p`` is the probability that a row's label is 1.
+
+    >>> in_condition(0, np.array([0.2])), in_condition(None, np.array([0.2]))
+    (array([0.8]), array([1.]))
+    """
+    return {1: p, 0: 1.0 - p, None: np.ones_like(p)}[label]
+
+
 @dataclass(frozen=True)
 class GroupRates:
     """Rates of predicting 1, one entry per group; NaN where a group has no weight in the condition.

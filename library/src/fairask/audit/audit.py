@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import Certificate, GroupComparison, digest_of_settings, verdict_of
-from fairask.audit.labelled_rows import accuracy_limits, parity
+from fairask.audit.labelled_rows import RATES, accuracy_limits, parity
 from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
 from fairask.audit.simulation import worst_error
 from fairask.audit.strata import (
@@ -35,7 +35,6 @@ from fairask.report.words import judge_sentence, learned_noise_sentence, observe
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
 _FORMAT = 1
-_RATES = {1: "tpr", 0: "fpr"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -576,7 +575,7 @@ class Audit:
         rates = {}
         for label in labels:
             limits = layout.limits(counts, asked.model, label, 1.0, population=False)
-            rates[_RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
+            rates[RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
         few = [ones if label == 1 else zeros for label in labels]
         finished = own @ (counts.size - counts.labels)[0] == 0
         unclear = [

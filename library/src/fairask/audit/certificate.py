@@ -643,8 +643,7 @@ def changes(found: dict[str, Any]) -> list[str]:
 
 def broken_seal(found: dict[str, Any]) -> list[str]:
     """Return what is to be said of a document that was changed."""
-    broken = not is_sealed(found)
-    return ["it was changed after it was issued"] if broken else []
+    return [] if is_sealed(found) else ["it was changed after it was issued"]
 
 
 def other_table(found: dict[str, Any], pool: Path) -> list[str]:

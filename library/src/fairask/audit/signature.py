@@ -116,13 +116,7 @@ def read_public(given: str) -> str:
 
 @dataclass(frozen=True)
 class OwnerKey:
-    """A private key, and the register of the audits that were begun with it.
-
-    Attributes
-    ----------
-    file : Path
-    private : Ed25519PrivateKey
-    """
+    """A private key, and the register of the audits that were begun with it."""
 
     file: Path
     private: Ed25519PrivateKey

@@ -29,7 +29,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from scipy.optimize import linprog
 
-from fairask.metrics import METRICS, Bool, Float, Int, Metric
+from fairask.metrics import METRICS, Bool, Float, Int, Metric, in_condition
 from fairask.oracle.base import Labelled
 from fairask.rules import Rule
 
@@ -110,7 +110,7 @@ class FairnessMoments:
     @classmethod
     def soft(cls, p: Float, groups: Int, n_groups: int, metric: Metric) -> FairnessMoments:
         """Build one problem from rows whose label is 1 with probability ``p``: a calibrated pool."""
-        inside = [{1: p, 0: 1.0 - p, None: np.ones_like(p)}[label][None, :] for label in METRICS[metric]]
+        inside = [in_condition(label, p)[None, :] for label in METRICS[metric]]
         return cls._of_parts(
             (1.0 - 2.0 * p)[None, :] / len(p), np.array([p.mean()]), inside, groups, n_groups
         )
