@@ -36,6 +36,8 @@ METRICS: dict[str, tuple[int | None, ...]] = {
 }
 #: The same conditions in words, as the keys of an oracle's ``rates_`` have them.
 CONDITION_NAMES: dict[int | None, str] = {1: "y=1", 0: "y=0", None: "all"}
+#: Names of the rates, by the same conditions.
+RATES: dict[int | None, str] = {1: "tpr", 0: "fpr", None: "selection_rate"}
 
 
 def in_condition(label: int | None, p: Float) -> Float:
@@ -70,7 +72,8 @@ class GroupRates:
 
     def conditioned(self, label: int | None) -> Float:
         """Return the rates given y = ``label`` (``None``: all rows)."""
-        return {1: self.tpr, 0: self.fpr, None: self.selection_rate}[label]
+        rates: Float = vars(self)[RATES[label]]
+        return rates
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return columns that any data-frame library reads.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import Certificate, GroupComparison, digest_of_settings, verdict_of
-from fairask.audit.labelled_rows import RATES, accuracy_limits, parity
+from fairask.audit.labelled_rows import accuracy_limits, parity
 from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
 from fairask.audit.simulation import worst_error
 from fairask.audit.strata import (
@@ -28,7 +28,7 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError
 from fairask.matrix import row_set
-from fairask.metrics import Float, Int, binary_labels, is_gap
+from fairask.metrics import RATES, Float, Int, binary_labels, is_gap
 from fairask.pools import Pool
 from fairask.report.words import judge_sentence, learned_noise_sentence, observed_sentences
 

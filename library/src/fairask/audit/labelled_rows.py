@@ -19,10 +19,8 @@ from fairask.audit.certificate import Certificate, GroupComparison, verdict_of
 from fairask.audit.plan import QUESTIONS, TARGETS, AuditMetric, AuditPlan, Question, check_question
 from fairask.checks import check_count, check_lengths, check_share
 from fairask.errors import EmptyCellWarning, UserError, suggest
-from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
+from fairask.metrics import RATES, Float, Int, binary_labels, encode_groups, soft_predictions
 
-#: Names of rates, by the label on which they are conditioned.
-RATES = {1: "tpr", 0: "fpr", None: "selection_rate"}
 _SAMPLE = (
     "the population of which {} are a random sample (of a finite pool, the bounds are too wide rather than "
     "too narrow)"
