@@ -1091,6 +1091,24 @@ def observed_sentences(accepted: int, others: int, missing: int, random: bool, b
     return [*found, f"Bought: {bought:,} labels, all of rows whose outcome was not observed."]
 
 
+#: Said in the certificate of an audit of a model that decides by lot.
+DRAWN_ONCE = (
+    "The classifier is randomised: each decision was drawn once with a fixed seed; those are audited."
+)
+
+
+def unknown_groups_sentence(unknown: int, rows: int) -> str:
+    """Say in a certificate how many rows are of unknown group.
+
+    >>> unknown_groups_sentence(30, 1000)
+    'The group of 30 rows (3.0%) is unknown: the bounds hold whichever they belong to.'
+    """
+    share = unknown / max(rows, 1)
+    return (
+        f"The group of {unknown:,} rows ({share:.1%}) is unknown: the bounds hold whichever they belong to."
+    )
+
+
 def trial_in_words(
     labels: int, agreement: Mapping[str, float], judge: float, model: float, saving: float, heeded: bool
 ) -> str:
