@@ -28,7 +28,7 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError
 from fairask.matrix import row_set
-from fairask.metrics import Float, Int, binary_labels, is_gap
+from fairask.metrics import RATES, Float, Int, binary_labels, is_gap
 from fairask.pools import Pool
 from fairask.report.words import (
     DRAWN_ONCE,
@@ -41,7 +41,6 @@ from fairask.report.words import (
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
 _FORMAT = 1
-_RATES = {1: "tpr", 0: "fpr"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -585,7 +584,7 @@ class Audit:
         rates = {}
         for label in labels:
             limits = layout.limits(counts, asked.model, label, 1.0, population=False)
-            rates[_RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
+            rates[RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
         few = [ones if label == 1 else zeros for label in labels]
         finished = own @ (counts.size - counts.labels)[0] == 0
         unclear = [
