@@ -115,6 +115,17 @@ def test_the_harsh_one_is_named_with_group_rates_and_rows():
     assert (people.weights(found.rows) > 0.5).all()
 
 
+def test_rows_to_ask_again_are_not_gold_and_include_those_that_nobody_else_answered():
+    table = crew(2, wrong=harsh(), opinions=1)
+    gold = {row for row, truth in zip(table["row"], table["truth"], strict=True) if truth is not None}
+    lines = zip(*(table[column] for column in ("row", "person", "answer", "group")), strict=True)
+    told_no = {row for row, *line in lines if line == ["p2", 0, "F"]}
+    [found] = People.from_answers(table).suspects()
+    assert set(found.rows) == told_no - gold
+    assert f"Nobody else answered {len(found.rows)} such rows of p2, and about " in found.words
+    assert "probably wrong" not in found.words
+
+
 def test_copying_is_told_from_rows_that_are_hard_for_everybody():
     assert [s.kind for s in People.from_answers(crew(4, copies=True)).suspects()] == ["copies"]
     hard = crew(4)
