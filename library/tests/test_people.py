@@ -208,6 +208,12 @@ def test_too_few_gold_rows_and_rows_without_answers_are_refused():
         people.weights([99999])
 
 
+def test_labels_that_are_wrong_too_often_for_an_audit_are_refused_with_a_remedy():
+    people = People.from_answers(crew(1, wrong=np.full((5, 2, 2), 0.5)))
+    with pytest.raises(UserError, match=r"of the labels of . are wrong where . is right.*Let more or other"):
+        people.label_errors()
+
+
 def test_an_audit_takes_what_was_learned_and_widens_for_what_is_unknown():
     rng = np.random.default_rng(9)
     y, g = rng.integers(0, 2, 8000), np.where(rng.random(8000) < 0.5, "F", "M")

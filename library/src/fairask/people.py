@@ -42,7 +42,13 @@ _LEVEL, _MARGIN = 0.01, 0.05
 _UNIFORM = 0.2
 #: Gold rows of a group and label below which nothing is said of wrong labels.
 FEWEST_GOLD = 5
+#: The largest probability of a wrong label that an audit allows for: with more, labels say hardly anything.
+MOST_WRONG = 0.4
 _EPS = 1e-9
+
+
+class TooFewGold(UserError):
+    """Gold rows are too few, or too few people answered them, to say how often labels are wrong."""
 
 
 @dataclass(frozen=True)
@@ -361,8 +367,8 @@ class People:
         knows the gold rows (:meth:`suspects`) are replaced by the error that other rows show. Of each cell
         one row more, half of it wrong, is counted.
 
-        Raises UserError where gold rows are too few, too few people answered them, or the crew answers them
-        better than other rows.
+        Raises TooFewGold where gold rows are too few or too few people answered them, and another UserError
+        where the crew answers them better than other rows, or labels are wrong too often for an audit.
         """
         check_count(opinions, "opinions")
         if self._easier.any():
@@ -372,7 +378,7 @@ class People:
             )
         told = np.bincount(self._row, weights=self.truth[self._row] >= 0, minlength=len(self.rows))
         if not (told >= opinions).any():
-            raise UserError(
+            raise TooFewGold(
                 f"no gold row has {opinions} answers",
                 "Let as many people answer each gold row, or ask for fewer opinions. Without gold rows "
                 "nothing is known of errors that people share",
@@ -392,10 +398,16 @@ class People:
             mean = ends[2][0]
             doubt = np.sqrt(np.maximum(doubt, ends[2][1]) ** 2 + ((ends[1][0] - ends[0][0]) / 2) ** 2)
         for g, label in np.argwhere(rows < FEWEST_GOLD):
-            raise UserError(
+            raise TooFewGold(
                 f"{rows[g, label]} gold rows of {self.groups[g]} have the label {self.classes[label]!r} and "
                 f"{opinions} answers: nothing is known of wrong labels there",
                 f"Mark at least {FEWEST_GOLD}, drawn at random",
+            )
+        for g, label in np.argwhere(mean > MOST_WRONG):
+            raise UserError(
+                f"{mean[g, label]:.0%} of the labels of {self.groups[g]} are wrong where "
+                f"{self.classes[label]!r} is right, by gold rows: such labels say nothing",
+                "Let more or other people answer each row, and the gold rows",
             )
         return {
             group: LabelError(tuple(mean[g].tolist()), tuple(doubt[g].tolist()), tuple(rows[g].tolist()))
