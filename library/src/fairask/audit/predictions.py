@@ -45,7 +45,7 @@ from fairask.people import LabelError, People
 from fairask.pools.engine import KEY, PRIME, ROWS, Engine
 from fairask.pools.files import Files
 from fairask.pools.source import open_table
-from fairask.report.words import learned_from_sentence
+from fairask.report.words import learned_from_sentence, suspicion_with_rows
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
@@ -695,7 +695,7 @@ def _learned(
     gold = int((people.truth >= 0).sum())
     digest = file_digest(file, hidden=False)[:12]
     notes.append(learned_from_sentence(file.name, digest, people.answers, len(people.names), gold, opinions))
-    hints += [suspicion.words for suspicion in people.suspects()]
+    hints += [suspicion_with_rows(suspicion.words, suspicion.rows) for suspicion in people.suspects()]
     return {name: found[name] for name in names}
 
 
