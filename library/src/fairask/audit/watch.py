@@ -138,6 +138,10 @@ class Standing:
         First and last month of that year.
     labels, labels_needed : int, int or None
         Labels told in all, and further ones that would likely certify; None where none would.
+    known : int
+        Outcomes that were known at once.
+    doubt : bool
+        Whether labels raised doubt about a certificate that would still hold.
     """
 
     verdict: Verdict
@@ -150,17 +154,19 @@ class Standing:
     labels_needed: int | None
     tolerance: float
     metric: str
+    known: int = 0
+    doubt: bool = False
 
     def headline(self, *, in_points: bool = False) -> str:
         """Return the state in one sentence; in points for a difference of rates."""
         allowed = words.points(self.tolerance) if in_points else f"{self.tolerance:g}"
-        return words.standing_sentence(self.verdict, self.since, allowed, self.labels_needed)
+        return words.standing_sentence(self.verdict, self.since, allowed, self.labels_needed, self.doubt)
 
     def details(self, *, in_points: bool = False) -> str:
         """Return what it rests on."""
         bounds = (self.gap, self.lower, self.upper)
         return words.standing_details(
-            bounds, self.months, self.labels, self.metric, self.tolerance, in_points
+            bounds, self.months, self.labels, self.metric, self.tolerance, in_points, self.known
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -572,11 +578,13 @@ class Watch:
         renewed = [m.name for m, look in zip(told, looks, strict=True) if look.certified]
         since = max([*([] if self.certified is None else [self.certified]), *renewed], default=None)
         verdict: Verdict = "undecided"
+        doubt = False
         if refuted is not None:
             verdict, since = "refuted", self._since(refuted)
         elif since is not None:
             age = months_between(since, self.months[-1].name) if self.months else 0
-            if age < self.valid_for and not (looks and looks[-1].doubtful):
+            doubt = age < self.valid_for and bool(looks and looks[-1].doubtful)
+            if age < self.valid_for and not doubt:
                 verdict = "certified"
         gap, lower, upper = np.nan, 0.0, 1.0
         if looks:
@@ -593,6 +601,8 @@ class Watch:
             labels_needed=self._labels_needed() if verdict == "undecided" and self.needs_labels else None,
             tolerance=self.claim.tolerance,
             metric=self.claim.metric,
+            known=sum(sum(told) for m in self.months for told in m.known[:2]),
+            doubt=doubt,
         )
 
     def _labels_needed(self) -> int | None:
