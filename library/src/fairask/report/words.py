@@ -260,8 +260,11 @@ class Beside:
 
     @property
     def plain_is_better(self) -> bool:
-        """Whether the plain model is as fair, and more accurate."""
-        return self.plain_is_fair and self.price >= SAME
+        """Whether the plain model is as fair, more accurate, and within the tolerance by its estimate."""
+        within = (
+            self.plain is not None and self.plain.gap is not None and self.plain.gap.value <= self.tolerance
+        )
+        return self.plain_is_fair and within and self.price >= SAME
 
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
