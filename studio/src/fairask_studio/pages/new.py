@@ -567,11 +567,13 @@ def _without_option(error: UserError) -> str:
 
 def _first_values(table: Uploaded) -> Document:
     displays = guess_displays(table.table)
+    rows = table.table.num_rows
+    budget = max(min(250, rows // 2), min(10, rows))  # an audit needs rows, too
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(table.name).stem).lstrip("-._")[:60]
     return {
         "name": stem, "question": "", "negative": "no", "positive": "yes", "protected": [],
         "bands": dict.fromkeys(displays, ""), "displays": displays, "labels": "", "metric": "tprp",
-        "tolerance": "10", "budget": str(min(250, table.table.num_rows)), "overlap": "1",
+        "tolerance": "10", "budget": str(budget), "overlap": "1",
         "show_protected": False, "guidelines": "", "skip_reasons": "",
     }  # fmt: skip
 

@@ -48,7 +48,8 @@ function words() {
   const gap = Number($("tolerance").value), budget = Number($("budget").value), overlap = Number($("overlap").value);
   $("tolerance-said").textContent = gap;
   $("tolerance-words").textContent = `If one group has 80 of 100, every other must have at least ${80 - gap} of 100.`;
-  $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels.`;
+  const left = Math.max(table.rows - budget, 0);
+  $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels${left < 500 ? `; ${left ? `${number(left)} rows are left` : "no row is left"} for it` : ""}.`;
 }
 
 // What the model will learn from, by name; asked again when a column changes its use.
