@@ -550,6 +550,8 @@ _FIELD_OF = {"classes": "positive", "displays": "protected", "drop": "protected"
 def _said(error: Any) -> str:
     if error["loc"][0] == "protected":
         return NO_PROTECTED
+    if error["type"] == "string_too_short":
+        return "This must not be empty."
     return str(error["msg"]) + "."
 
 
@@ -562,6 +564,8 @@ def _place_of(words: str) -> str:
 
 def _without_option(error: UserError) -> str:
     """Say what is wrong without the name of the command line's option."""
+    if error.what.startswith("no column is left to learn from"):
+        return f"{error.what.capitalize()}. Leave fewer columns out."
     return str(error).removeprefix("--protected ")
 
 
@@ -647,6 +651,8 @@ def _page(
         context["learned"] = table.learned(wanted)
         classes = (values["negative"], values["positive"])
         context["metrics"] = {name: question_sentence(name, classes) for name in METRIC_NAMES}
+        # For the script, which writes other answers into them while they are typed.
+        context["forms"] = {name: question_sentence(name, ("{no}", "{yes}")) for name in METRIC_NAMES}
     return render(request, "new.html", context, status)
 
 
