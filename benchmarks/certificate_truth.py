@@ -16,7 +16,7 @@ def gap_of(size: np.ndarray, ones: np.ndarray, layout: Layout, metric: str, mode
     """The gap of strata whose labels are all known."""
     schedule = AuditPlan(metric).schedule(1e9)  # type: ignore[arg-type]
     claim = dataclasses.replace(schedule.claims[0], model=model)
-    whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+    whole = Counts.whole(size, ones)
     return float(dataclasses.replace(schedule, claims=(claim,)).bounds(whole, layout, 0).estimate[0])
 
 

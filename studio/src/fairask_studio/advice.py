@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fairask.metrics import CONDITION_NAMES, RATES
 from fairask.report import words
 from fairask.report.words import Beside, Guess, Outcome, guess_of, leaks_sentence, outcome_of
 from fairask_studio.events import Document
 from fairask_studio.state import State
 
 #: The condition of each rate that a certificate compares, as in estimates.
-_CONDITIONS = {"tpr": "y=1", "fpr": "y=0", "selection_rate": "all"}
+_CONDITIONS = {RATES[label]: name for label, name in CONDITION_NAMES.items()}
 
 
 @dataclass(frozen=True)

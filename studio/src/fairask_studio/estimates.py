@@ -19,7 +19,7 @@ from fairask.audit.bounds.proportions import wilson
 from fairask.errors import FairaskWarning
 from fairask.experiment.rivals import fit_held_out, majority
 from fairask.learner import FairActiveLearner
-from fairask.metrics import METRICS, Float, Int
+from fairask.metrics import CONDITION_NAMES, METRICS, Float, Int
 from fairask.oracle.base import decision_probability
 from fairask.rules import decide
 
@@ -112,13 +112,12 @@ def _mean(value: Float, weight: Float) -> dict[str, float]:
 def _group_rates(
     y: Float, positive: Float, codes: Any, weight: Float, learner: FairActiveLearner
 ) -> list[dict[str, Any]]:
-    names = {1: "y=1", 0: "y=0", None: "all"}
     found: list[dict[str, Any]] = []
     for label in METRICS[learner.metric]:
         for code, group in enumerate(learner.groups_):
             cell = (codes == code) & (True if label is None else y == label)
             known = bool(weight[cell].sum() > 0)
-            entry = {"condition": names[label], "group": str(group), "labels": int(cell.sum())}
+            entry = {"condition": CONDITION_NAMES[label], "group": str(group), "labels": int(cell.sum())}
             found.append(entry | (_mean(positive[cell], weight[cell]) if known else {"value": None}))
     return found
 

@@ -28,14 +28,13 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError
 from fairask.matrix import row_set
-from fairask.metrics import Float, Int, binary_labels, is_gap
+from fairask.metrics import RATES, Float, Int, binary_labels, is_gap
 from fairask.pools import Pool
 from fairask.report.words import judge_sentence, learned_noise_sentence, observed_sentences
 
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
 _FORMAT = 1
-_RATES = {1: "tpr", 0: "fpr"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -576,7 +575,7 @@ class Audit:
         rates = {}
         for label in labels:
             limits = layout.limits(counts, asked.model, label, 1.0, population=False)
-            rates[_RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
+            rates[RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
         few = [ones if label == 1 else zeros for label in labels]
         finished = own @ (counts.size - counts.labels)[0] == 0
         unclear = [

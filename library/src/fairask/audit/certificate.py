@@ -635,15 +635,15 @@ def changes(found: dict[str, Any]) -> list[str]:
     issued = found["certificates"]
     problems = [f"{name}: {problem}" for name, one in issued.items() for problem in check_certificate(one)]
     verdicts = {name: one["verdict"] for name, one in issued.items()}
-    if found["verdict"] != joint_verdict(verdicts, found.get("target", next(iter(verdicts)))):
+    target = found.get("target", next(iter(verdicts), ""))
+    if target not in verdicts or found["verdict"] != joint_verdict(verdicts, target):
         problems.append(f"its verdict, {found['verdict']}, is not that of its certificates")
     return problems or broken_seal(found)
 
 
 def broken_seal(found: dict[str, Any]) -> list[str]:
     """Return what is to be said of a document that was changed."""
-    broken = not is_sealed(found)
-    return ["it was changed after it was issued"] if broken else []
+    return [] if is_sealed(found) else ["it was changed after it was issued"]
 
 
 def other_table(found: dict[str, Any], pool: Path) -> list[str]:

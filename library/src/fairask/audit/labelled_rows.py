@@ -19,9 +19,8 @@ from fairask.audit.certificate import Certificate, GroupComparison, verdict_of
 from fairask.audit.plan import QUESTIONS, TARGETS, AuditMetric, AuditPlan, Question, check_question
 from fairask.checks import check_count, check_lengths, check_share
 from fairask.errors import EmptyCellWarning, UserError, suggest
-from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
+from fairask.metrics import RATES, Float, Int, binary_labels, encode_groups, soft_predictions
 
-_RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
 _SAMPLE = (
     "the population of which {} are a random sample (of a finite pool, the bounds are too wide rather than "
     "too narrow)"
@@ -346,7 +345,7 @@ def _certificate(
     """Bound the gap at a level; the bounds enclose the estimate where there is one."""
     question = QUESTIONS[metric]
     with np.errstate(invalid="ignore"):
-        rates = {_RATE[label]: tuple(map(float, hits[label] / sizes[label])) for label in hits}
+        rates = {RATES[label]: tuple(map(float, hits[label] / sizes[label])) for label in hits}
     # Nobody is selected: no group less often than another.
     nobody = not question.labels and not hits[None].any()
     estimate = 0.0 if nobody else float(np.max([question.gap(values) for values in rates.values()]))

@@ -66,6 +66,11 @@ class Counts:
     zeros: Float
     skipped: Float
 
+    @classmethod
+    def whole(cls, size: Float, ones: Float) -> Self:
+        """One audit of strata all of whose labels are known."""
+        return cls(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+
     @property
     def labels(self) -> Float:
         """Rows drawn, or known from the beginning."""

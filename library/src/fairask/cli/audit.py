@@ -222,8 +222,9 @@ def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     found = table.plan(plan, min(options.runs, 500))
     if options.out is not None:
         _draw(found, options.out)
-    screen.data({**found.to_dict(), "notes": [*table.hints, *table.notes]})
-    screen.notes([*table.hints, *table.notes])
+    notes = [*table.hints, *table.notes]
+    screen.data({**found.to_dict(), "notes": notes})
+    screen.notes(notes)
     screen.say(str(found), always=True)
 
 
@@ -276,11 +277,10 @@ def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     table = open_audit_table(options.pool, truth=options.truth, form=form, seed=seed, **columns)
     table.source.close()
     found = table.simulate(plan, options.runs)
-    screen.data(
-        {"rows": table.rows, **plan.to_dict(), **found.to_dict(), "notes": [*table.hints, *table.notes]}
-    )
+    notes = [*table.hints, *table.notes]
+    screen.data({"rows": table.rows, **plan.to_dict(), **found.to_dict(), "notes": notes})
     screen.say(f"{options.pool}: {table.rows:,} rows, groups by {columns['protected']}", style="bold")
-    screen.notes([*table.hints, *table.notes])
+    screen.notes(notes)
     screen.outcome(found)
 
 
@@ -316,9 +316,10 @@ def _decide(options: AuditOptions, screen: Screen) -> None:
     )
     found = work.decide()
     screen.say(work.about(), style="bold")
-    screen.notes([*work.table.hints, *work.pool["notes"]])
+    notes = [*work.table.hints, *work.pool["notes"]]
+    screen.notes(notes)
     screen.outcome(found)
-    screen.data({**found.to_dict(), "notes": [*work.table.hints, *work.pool["notes"]]})
+    screen.data({**found.to_dict(), "notes": notes})
     if code := EXIT_CODES[found.verdict]:
         raise typer.Exit(code)
 

@@ -23,7 +23,7 @@ from fairask.checks import check_number
 from fairask.classifiers import Classifier
 from fairask.errors import InfeasibleWarning, UserError
 from fairask.matrix import clusters_of
-from fairask.metrics import METRICS, Float, Int, Metric
+from fairask.metrics import METRICS, Float, Int, Metric, in_condition
 from fairask.oracle.base import Labelled, PerturbedModel, PoolSample, Seed
 from fairask.oracle.calibrated import CalibratedFairOracle
 from fairask.oracle.probability import calibrate, folds_by_label
@@ -318,8 +318,6 @@ def _choose(
 
 def _sure(tried: Sequence[Int], at: Int, counts: Int, limit: float) -> Float:
     """Lower bound of the probability that all rates are within ``limit`` of each other, by candidate."""
-    if len(tried) == 1:
-        return np.ones(len(at))
     miss = np.zeros(len(at))
     for g in range(len(tried)):
         for h in range(g):
@@ -333,7 +331,7 @@ def _expected(p: Float, ranks: Int, n: int, conditions: Sequence[int | None]) ->
     ranked = np.sort(p)[::-1]
     shares = []
     for z in conditions:
-        weight = {1: ranked, 0: 1.0 - ranked, None: np.ones_like(ranked)}[z]
+        weight = in_condition(z, ranked)
         total = max(float(weight.sum()), 1e-12)
         shares.append(np.append(0.0, np.cumsum(weight)) / total)
     wanted = 1.0 - ranks / (n + 1.0)
@@ -356,8 +354,6 @@ def _binomial_limits(hits: Float | Int, counts: Int, delta: float) -> tuple[Floa
 
 def _widest(low: Float, high: Float) -> Float:
     """Largest difference of two groups' rates (groups, ...) that lie between these limits."""
-    if len(low) == 1:
-        return np.zeros(low.shape[1:])
     gaps = high[:, None] - low[None, :]
     gaps[range(len(low)), range(len(low))] = 0.0
     return np.asarray(gaps.max(axis=(0, 1)))

@@ -111,7 +111,7 @@ class Files:
             if isinstance(error, FileNotFoundError):
                 raise
             raise UserError(
-                f"{name!r} cannot be reached: {_first_line(error)}", "Check the address"
+                f"{name!r} cannot be reached: {first_line(error)}", "Check the address"
             ) from error
         formats = {_FORMATS.get(Path(file).suffix.lower()) for file in known}
         if len(formats) != 1 or None in formats:
@@ -144,7 +144,7 @@ class Files:
             raise
         except Exception as error:
             # Damaged files are errors of many kinds.
-            raise UserError(f"{name!r} cannot be read: {_first_line(error)}", "Check the files") from error
+            raise UserError(f"{name!r} cannot be read: {first_line(error)}", "Check the files") from error
         return cls(dataset, path, schema)
 
     @cached_property
@@ -188,7 +188,7 @@ class Files:
             raise
         except (ValueError, OSError, TypeError, KeyError, NotImplementedError) as error:
             raise UserError(
-                f"{self.root or 'the table'} cannot be read: {_first_line(error)}", "Store it as Parquet"
+                f"{self.root or 'the table'} cannot be read: {first_line(error)}", "Store it as Parquet"
             ) from error
 
     def _plain(self, rows: Arrow) -> Arrow:
@@ -324,7 +324,8 @@ def _is_hidden(path: str, root: str) -> bool:
     return any(part[0] in "._" for part in Path(path.removeprefix(root)).parts if part != "/")
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says, without what libraries append."""
     return str(error).strip().partition("\n")[0]
 
 

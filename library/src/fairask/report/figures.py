@@ -304,11 +304,8 @@ def draw_learning_curves(
         figure, (top, bottom) = panels(ax, 2, 1, (7.4, 5.8), sharex=True)
         for axis, curves in ((top, accuracy), (bottom, gaps)):
             for i, (method, curve) in enumerate(curves.items()):
-                color, (low, high) = (
-                    method_color(method, i),
-                    (curve.mean - curve.error, curve.mean + curve.error),
-                )
-                dash = "-" if method in METHOD_COLORS else "--"
+                color, dash = method_color(method, i), "-" if method in METHOD_COLORS else "--"
+                low, high = curve.mean - curve.error, curve.mean + curve.error
                 axis.fill_between(curve.labels, low, high, color=color, alpha=0.15, linewidth=0)
                 axis.plot(curve.labels, curve.mean, dash, color=color, marker="o", markersize=3.5)
         top.set_title("Accuracy on unseen rows")

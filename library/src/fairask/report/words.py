@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
 _SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
+_PLAIN_UNKNOWN = "Whether a plain model would be fair is not known yet: a group has too few labels."
 
 METRIC_NAMES = {
     "tprp": "difference of true positive rates",
@@ -248,12 +249,16 @@ class Beside:
         return 0.0 if self.plain is None else self.plain.accuracy.value - self.model.accuracy.value
 
     @property
-    def plain_is_better(self) -> bool:
-        """Whether the plain model is as fair, by these labels, and more accurate."""
+    def plain_is_fair(self) -> bool:
+        """Whether the plain model is as fair, by these labels."""
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
             return False
-        as_fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
-        return as_fair and self.price >= SAME
+        return self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+
+    @property
+    def plain_is_better(self) -> bool:
+        """Whether the plain model is as fair, and more accurate."""
+        return self.plain_is_fair and self.price >= SAME
 
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
@@ -276,9 +281,8 @@ class Beside:
                 f"{round(100 * self.constant)} of 100 without any label."
             )
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
-            return "Whether a plain model would be fair is not known yet: a group has too few labels."
-        fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
-        would = "is as fair by these labels:" if fair else "would be"
+            return _PLAIN_UNKNOWN
+        would = "is as fair by these labels:" if self.plain_is_fair else "would be"
         by = ""
         if self.audited:  # an estimate and an audit do not tell which of two models is fairer
             would, by = "was not audited: by estimate it is", " by the audit"
@@ -297,7 +301,7 @@ class Beside:
                 f"with {self.labels:,} labels, {self.constant:.3f} without any."
             )
         if case == "unknown" or plain is None:
-            return "Whether a plain model would be fair is not known yet: a group has too few labels."
+            return _PLAIN_UNKNOWN
         if case == "unfair":
             return f"Your data are unfair without us: gap {plain.value:.2f}. {self._bought()}"
         if case == "fair already":

@@ -455,10 +455,14 @@ def _make(request: Request, new: NewStudy, who: str) -> None:
             who=who,
         ) as study,
     ):
-        found.files.copy_to(target, found.named_files())
-        columns = {name: {"display": display} for name, display in new.displays.items()}
-        if columns:
-            study.change(columns=columns, who=who)
+        try:
+            found.files.copy_to(target, found.named_files())
+            columns = {name: {"display": display} for name, display in new.displays.items()}
+            if columns:
+                study.change(columns=columns, who=who)
+        except BaseException:  # no study without its images; a database is dropped by the shelf
+            shutil.rmtree(target, ignore_errors=True)
+            raise
 
 
 # -- the page and its forms ----------------------------------------------------------------------

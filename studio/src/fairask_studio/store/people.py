@@ -179,9 +179,11 @@ class People:
         with self._db.write() as connection:
             if role != "owner":
                 self._keep_an_owner(connection, name)
-            changed = update(people).where(people.c.name == name, _HUMAN).values(role=role)
-            if not connection.execute(changed).rowcount:
+            found = connection.execute(select(people).where(people.c.name == name, _HUMAN)).mappings().first()
+            if found is None:
                 raise StudyError(f"nobody is named {name!r}")
+            seal = _seal({**found, "role": role})
+            connection.execute(update(people).where(people.c.name == name).values(role=role, seal=seal))
         self._known.clear()
 
     def _keep_an_owner(self, connection: Connection, name: str) -> None:
