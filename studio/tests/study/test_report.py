@@ -157,7 +157,7 @@ def test_an_unknown_estimate_of_a_certificate_is_left_out(make: Make) -> None:
     assert unknown.to_dict()["estimate"] is None
     study.store.append("owner", CertificateIssued(unknown.to_dict()))
     text = _Page(report_html(study)).text
-    assert "Bounds of the difference" in text
+    assert "Bounds of the gap" in text
     assert "nan" not in text
 
 
