@@ -569,7 +569,8 @@ def _place_of(words: str) -> str:
 def _without_option(error: UserError) -> str:
     """Say what is wrong without the name of the command line's option."""
     if error.what.startswith("no column is left to learn from"):
-        return f"{error.what.capitalize()}. Leave fewer columns out."
+        what = error.what[0].upper() + error.what[1:]
+        return f"{what}. The model needs a column besides the protected ones."
     return str(error).removeprefix("--protected ")
 
 
