@@ -1,7 +1,7 @@
 // What can be promised about which model, on what it rests, and how to find out more.
 import { get, post, remove, root } from "./api.js";
 import { $, alertUser, ago, confirmed, el, fill, number, percent, points, table } from "./dom.js";
-import { onAxis, responsive } from "./charts.js";
+import { atWorst, onAxis, responsive } from "./charts.js";
 import { term } from "./terms.js";
 
 const VERDICTS = { certified: ["Certified", "good"], refuted: ["Refuted", "bad"], undecided: ["Cannot tell yet", "open"] };
@@ -16,8 +16,10 @@ const named = (model) => `model ${model.round + 1}, trained on ${number(model.la
 
 function axis(c, tone) {
   const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.tolerance, c.estimate ?? 0));
-  const row = { name: "Gap", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
-    said: `estimate ${c.estimate === null ? "unknown" : points(c.estimate)} points, at most ${points(c.upper)} points` };
+  const low = Math.max(c.lower ?? 0, 0);
+  // The bar at the end is the limit that the verdict rests on.
+  const row = { name: "", tone, value: c.estimate, low, high: c.upper, end: low > c.tolerance ? low : c.upper,
+    said: `gap ${c.estimate === null ? "unknown" : points(c.estimate)} points, ${atWorst({ low, high: c.upper }, c.tolerance)} points` };
   return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
 

@@ -23,8 +23,9 @@ function tiles(status, story) {
   const present = certificate?.model && certificate.model.digest === status.model?.digest;
   const verdict = present && status.watch ? status.watch.verdict : certificate?.verdict;
   // An audit is about its day: no good gap once the months say otherwise.
-  const judged = !gap || (audited && verdict !== certificate.verdict) ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
-  const limits = !gap ? (guess ? "a group has no such labels yet" : soon) : audited ? `by the audit; ${atWorst(gap, status.tolerance)}, ${allowed}` : `estimated, between ${points(gap.low)} and ${points(gap.high)}; ${allowed}`;
+  const same = gap && !audited && gap.high === 0;
+  const judged = !gap || same || (audited && verdict !== certificate.verdict) ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
+  const limits = !gap ? (guess ? "a group has no such labels yet" : soon) : audited ? `by the audit; ${atWorst(gap, status.tolerance)}, ${allowed}` : same ? "everybody gets the same answer" : `estimated, between ${points(gap.low)} and ${points(gap.high)}; ${allowed}`;
   const left = story.hours_left === null ? "" : `; about ${span(story.hours_left)} left`;
   const pace = status.complete ? "" : story.pace === null ? `; ${number(status.open)} rows out, ${number(status.skipped)} skipped` : `; ${number(Math.round(story.pace))} per hour${left}`;
   return [
