@@ -304,7 +304,11 @@ class Certificate:
             within, beyond, less, more = ("at least", "below", "or more", "or less")
             goal, point = round(1 - self.tolerance, 10), 1 - self.estimate
             low, high = 1 - self.lower, 1 - self.upper
-        if self.valid == "known":
+        if self.valid == "known" and low != high:
+            sure = "computed on the whole pool"
+            if self.unknown_groups:
+                sure = f"whichever group {self.unknown_groups:,} rows belong to"
+        elif self.valid == "known":
             side = within if self.verdict == "certified" else beyond
             verdict, value = self.verdict.capitalize(), f"{point:.3g}"
             return f"{verdict}: {what} is {value}, {side} {goal:g} (computed on the whole pool)."

@@ -248,7 +248,7 @@ class AuditTable:
         np.add.at(rows, (pool.decision[0], pool.group), pool.counts)
         told = pool.label >= 0
         np.add.at(labels, (pool.label[told], pool.decision[0][told], pool.group[told]), pool.counts[told])
-        return certify_known(pool.names, labels, rows, plan, target)
+        return certify_known(pool.names, labels, rows, plan, target, drawn=pool.drawn)
 
     def digests(self) -> dict[str, str]:
         """The sha256 of the decisions, and of the labels that are known, in the order of the rows."""

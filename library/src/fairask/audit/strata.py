@@ -726,10 +726,9 @@ class Strata:
         return np.asarray(stratum[np.searchsorted(known, np.asarray(rows, dtype=np.int64))])
 
     def by_decision(self, model: int = 0) -> Int:
-        """Rows of each group decided 0 and 1 by a model, as ``2 * group + decision``."""
-        inside = self.layout.group < len(self.groups)
+        """Rows decided 0 and 1 by a model, as ``2 * group + decision``; the last are of unknown group."""
         code = 2 * self.layout.group + self.layout.decision[model]
-        found = np.bincount(code[inside], weights=self.sizes[inside], minlength=2 * len(self.groups))
+        found = np.bincount(code, weights=self.sizes, minlength=2 * len(self.groups) + 2)
         return found.astype(np.int64)
 
     @classmethod

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.errors import UserError, suggest
-from fairask.pools.sample import RowSample
+from fairask.pools.sample import RowSample, each_once
 from fairask.tables.arrow import optional
 from fairask.tables.groups import GroupColumns, protected_columns
 
@@ -123,7 +123,7 @@ class Engine:
             total = int(sum(counts.values()))
         else:
             total = self.n_rows
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         rows = self.keyed
         if total > n:
             # Twelve standard deviations of the number of rows below a limit.
@@ -144,7 +144,7 @@ class Engine:
     def take(self, keys: ArrayLike, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows with these keys, in this order."""
         pc = optional("pyarrow.compute", "parquet")
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         wanted = np.asarray(keys, dtype=np.int64)
         found = self.keyed.filter(self.keyed[KEY].isin(np.unique(wanted).tolist()))
         told = found.select(KEY, *names).to_pyarrow()
