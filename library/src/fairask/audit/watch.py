@@ -379,39 +379,7 @@ class Watch:
 
     def add_rows(self, month: str, rows: PoolRows, *, labels: int | None = None, source: str = "") -> Int:
         """Take the rows of a month as an audit sees them, with the digest of their table."""
-        check_month(month)
-        last = self.months[-1] if self.months else None
-        if last is not None and month <= last.name:
-            given = "was added before" if month in {m.name for m in self.months} else "is in the past"
-            raise UserError(
-                f"{month} {given}: the last month of the watch is {last.name}",
-                "Add months in their order, each once",
-            )
-        if self.certified is not None and month < self.certified:
-            raise UserError(
-                f"{month} is before the certificate of {self.certified}", "Add months from then on"
-            )
-        if len(self.months) == self.horizon:
-            raise UserError(
-                f"the watch was planned for {self.horizon} months, and they are over",
-                "Begin another with a new audit: its error is its own",
-            )
-        if last is not None and last.awaited:
-            raise UserError(
-                f"{len(last.awaited):,} rows of {last.name} wait for a label",
-                "Tell their labels first (or that nobody can label them)",
-            )
-        if strange := [str(g) for g in rows.names if str(g) not in self.groups]:
-            raise UserError(
-                f"{month} has the group {strange[0]!r}, which the certificate does not know",
-                f"Its groups are {', '.join(map(repr, self.groups))}",
-            )
-        if last is not None and (rows.score is None) != (self.bins is None):
-            has, had = ("no", "a") if rows.score is None else ("a", "no")
-            raise UserError(
-                f"{month} has {has} score, and the months before had {had} score",
-                "Give the score of every month, or of none",
-            )
+        self._check_next(month, rows)
         if labels is not None:
             self.labels = check_count(labels, "labels", least=2 * len(self.groups))
         assert rows.cell is not None
@@ -457,6 +425,42 @@ class Watch:
             )
         )
         return asked
+
+    def _check_next(self, month: str, rows: PoolRows) -> None:
+        """Raise UserError unless these rows can be those of the next month."""
+        check_month(month)
+        last = self.months[-1] if self.months else None
+        if last is not None and month <= last.name:
+            given = "was added before" if month in {m.name for m in self.months} else "is in the past"
+            raise UserError(
+                f"{month} {given}: the last month of the watch is {last.name}",
+                "Add months in their order, each once",
+            )
+        if self.certified is not None and month < self.certified:
+            raise UserError(
+                f"{month} is before the certificate of {self.certified}", "Add months from then on"
+            )
+        if len(self.months) == self.horizon:
+            raise UserError(
+                f"the watch was planned for {self.horizon} months, and they are over",
+                "Begin another with a new audit: its error is its own",
+            )
+        if last is not None and last.awaited:
+            raise UserError(
+                f"{len(last.awaited):,} rows of {last.name} wait for a label",
+                "Tell their labels first (or that nobody can label them)",
+            )
+        if strange := [str(g) for g in rows.names if str(g) not in self.groups]:
+            raise UserError(
+                f"{month} has the group {strange[0]!r}, which the certificate does not know",
+                f"Its groups are {', '.join(map(repr, self.groups))}",
+            )
+        if last is not None and (rows.score is None) != (self.bins is None):
+            has, had = ("no", "a") if rows.score is None else ("a", "no")
+            raise UserError(
+                f"{month} has {has} score, and the months before had {had} score",
+                "Give the score of every month, or of none",
+            )
 
     def place(self, sizes: Int, labels: int, found: Counts | None = None) -> Int:
         """Place the labels of a month, one in each stratum at least; the leading axis is of watches.

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
 _SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
+_WOULD_HELP = "More labels or other features would help."
 #: Rows to ask again that are listed at most.
 _MOST_ROWS = 100
 _PLAIN_UNKNOWN = "Whether a plain model would be fair is not known yet: a group has too few labels."
@@ -519,8 +520,8 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
     and pool together, the gap of this one is within 0.45. About 300 to 600 labels are needed.
     >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021}, 0.1))
-    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With more
-    labels it would give up less.
+    To be sure of a gap within 0.1 with probability 0.95, and not only in the mean, costs 2.1 points of
+    accuracy. With more labels it would cost less.
     >>> safety_sentence(fitted | {"feasible": True}, 0.1) is None
     True
     """
@@ -530,7 +531,7 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
     said = [] if decides is None else [decides]
     if fitted["constant"] and fitted["feasible"]:
-        said.append("More labels or other features would help.")
+        said.append(_WOULD_HELP)
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
@@ -538,8 +539,9 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
             "Label more rows of that group."
         )
     elif not fitted["feasible"]:
-        price = f"; that costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
-        # The source is named: estimates from labels alone, which stand beside this, reach further.
+        # The source and the comparison are named: estimates from labels alone stand beside this, which reach
+        # further, and compare with a model without a constraint.
+        price = f"; to be so sure costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
             f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
@@ -548,8 +550,8 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
         )
     elif cost > SAME:
         said.append(
-            f"This model gives up {100 * cost:.1f} points of accuracy to have a gap within {tolerance:g} "
-            f"{sure}. With more labels it would give up less."
+            f"To be sure of a gap within {tolerance:g} {sure}, and not only in the mean, costs "
+            f"{100 * cost:.1f} points of accuracy. With more labels it would cost less."
         )
     if fitted["contradicted"]:
         said.append(_contradiction(fitted))
@@ -561,7 +563,7 @@ def _cost_of_safe(fitted: Mapping[str, Any], tolerance: float) -> str:
     cost = fitted.get("cost_of_safe")
     if cost is None or math.isnan(cost):
         return ""
-    return f" With these, a gap within {tolerance:g} costs {100 * cost:.1f} points of accuracy."
+    return f" With these, to be sure of a gap within {tolerance:g} costs {100 * cost:.1f} points of accuracy."
 
 
 def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
@@ -624,9 +626,9 @@ def constant_sentence(method: str, same: int, runs: int) -> str:
     """Say in how many runs the last model answers the same for everybody.
 
     >>> constant_sentence("FARE", 2, 3)
-    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use.'
-    """
-    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}."
+    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use. More labels or other features would help.'
+    """  # noqa: E501
+    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}. {_WOULD_HELP}"
 
 
 def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
@@ -880,6 +882,8 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
     By labels alone that is not sure. By labels and pool together it is within what you allow, with
     probability 0.95. Only an audit can promise it.
     """
+    if gap.high <= tolerance and "safety_cost" in fitted and not fitted["feasible"]:
+        return "By labels alone it is within what you allow, by labels and pool together that is not sure."
     if gap.high <= tolerance:
         return "By these labels it is within what you allow. Only an audit can promise it."
     if gap.low > tolerance:
