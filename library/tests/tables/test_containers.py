@@ -42,8 +42,8 @@ FEATURES = [
 Cells = dict[str, list[Any]]
 
 
-def csv(folder: Path, cells: Cells) -> Path:
-    pl.DataFrame(cells).write_csv(folder / "t.csv")
+def csv(folder: Path, cells: Cells, separator: str = ",") -> Path:
+    pl.DataFrame(cells).write_csv(folder / "t.csv", separator=separator)
     return folder / "t.csv"
 
 
@@ -77,6 +77,8 @@ def database(folder: Path, cells: Cells) -> Path:
 
 CONTAINERS: dict[str, Callable[[Path, Cells], Any]] = {
     "csv": csv,
+    "semicolons": lambda folder, cells: csv(folder, cells, ";"),
+    "tabs": lambda folder, cells: csv(folder, cells, "\t"),
     "parquet": parquet,
     "workbook": workbook,
     "json": lines,

@@ -227,7 +227,7 @@ def certificate_html(study: Study) -> str:
 
 def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
     status, config = study.status(), study.config
-    learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
+    learns, not_learned = learned_columns(config.columns, study.encoder)
     step = next_step(status)
     return StudyReport(
         title=_title(study.target),

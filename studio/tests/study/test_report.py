@@ -137,6 +137,15 @@ def test_the_certificate_is_in_it(make: Make) -> None:
     assert "sex (it names the group)" in card
 
 
+def test_a_protected_column_that_a_model_may_use_is_among_those_it_learns_from(make: Make) -> None:
+    study = make(budget=20, use_protected=True)
+    labelled(study, 20)
+    card = _Page(card_html(study)).text
+    learned = card.split("What it learns from")[1].split("How good")[0]
+    assert "sex" in learned
+    assert "it names the group" not in learned
+
+
 def test_no_cell_is_longer_than_500_characters(make: Make) -> None:
     table = people_table()
     table["comment"] = [f"word{i} " * (i % 7 + 1) + f"about thing{i % 9}" for i in range(len(LABELS))]

@@ -555,7 +555,7 @@ def draw_months(looks: Mapping[str, Look], tolerance: float) -> Figure:
         axis.plot(x, gap, color=color)
         error = np.maximum([month - low, high - month], 0.0)
         axis.errorbar(x, month, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
-        step = max(1, len(x) // 9)
+        step = -(-len(x) // 9)  # more names than nine overlap
         axis.set_xticks(x[::step], [*looks][::step])
         highest = np.nanmax([*gap, *month, 0.0])
         draw_tolerance(axis, tolerance, max(1.3 * float(highest), 2.2 * tolerance, 0.02))

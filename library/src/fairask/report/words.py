@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
 _SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
+_WOULD_HELP = "More labels or other features would help."
+#: Rows to ask again that are listed at most.
+_MOST_ROWS = 100
 _PLAIN_UNKNOWN = "Whether a plain model would be fair is not known yet: a group has too few labels."
 
 METRIC_NAMES = {
@@ -531,8 +534,8 @@ def safety_sentence(
     Infeasible with these 75 labels: no useful model has a gap within 10 points with probability 0.95. About
     300 to 600 labels are needed.
     >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021}, 0.1))
-    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With more
-    labels it would give up less.
+    To be sure of a gap within 0.1 with probability 0.95, and not only in the mean, costs 2.1 points of
+    accuracy. With more labels it would cost less.
     >>> safety_sentence(fitted | {"feasible": True}, 0.1) is None
     True
     """
@@ -543,7 +546,7 @@ def safety_sentence(
     allowed = points(tolerance) if in_points else f"{tolerance:g}"
     said = [] if decides is None else [decides]
     if fitted["constant"] and fitted["feasible"]:
-        said.append("More labels or other features would help.")
+        said.append(_WOULD_HELP)
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
@@ -551,8 +554,9 @@ def safety_sentence(
             "Label more rows of that group."
         )
     elif not fitted["feasible"]:
-        price = f"; that costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
-        # The source is named: estimates from labels alone reach further.
+        # The source and the comparison are named: estimates from labels alone reach further, and compare with
+        # a model without a constraint.
+        price = f"; to be so sure costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
         within = (
             f"By labels and pool together, the gap of this one is within {fitted['gap_high']:.2f}{price}. "
         )
@@ -563,8 +567,8 @@ def safety_sentence(
         )
     elif cost > SAME:
         said.append(
-            f"This model gives up {100 * cost:.1f} points of accuracy to have a gap within {allowed} "
-            f"{sure}. With more labels it would give up less."
+            f"To be sure of a gap within {allowed} {sure}, and not only in the mean, costs "
+            f"{100 * cost:.1f} points of accuracy. With more labels it would cost less."
         )
     if fitted["contradicted"]:
         said.append(_contradiction(fitted))
@@ -580,7 +584,7 @@ def _cost_of_safe(fitted: Mapping[str, Any], allowed: str) -> str:
     cost = fitted.get("cost_of_safe")
     if cost is None or math.isnan(cost):
         return ""
-    return f" With these, a gap within {allowed} costs {100 * cost:.1f} points of accuracy."
+    return f" With these, to be sure of a gap within {allowed} costs {100 * cost:.1f} points of accuracy."
 
 
 def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
@@ -643,9 +647,9 @@ def constant_sentence(method: str, same: int, runs: int) -> str:
     """Say in how many runs the last model answers the same for everybody.
 
     >>> constant_sentence("FARE", 2, 3)
-    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use.'
-    """
-    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}."
+    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use. More labels or other features would help.'
+    """  # noqa: E501
+    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}. {_WOULD_HELP}"
 
 
 def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
@@ -900,6 +904,8 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
     By labels alone that is not sure. By labels and pool together it is within what you allow, with
     probability 0.95. Only an audit can promise it.
     """
+    if gap.high <= tolerance and "safety_cost" in fitted and not fitted["feasible"]:
+        return "By labels alone it is within what you allow, by labels and pool together that is not sure."
     if gap.high <= tolerance:
         return "By these labels it is within what you allow. Only an audit can promise it."
     if gap.low > tolerance:
@@ -1130,6 +1136,24 @@ def observed_sentences(accepted: int, others: int, missing: int, random: bool, b
     return [*found, f"Bought: {bought:,} labels, all of rows whose outcome was not observed."]
 
 
+#: Said in the certificate of an audit of a model that decides by lot.
+DRAWN_ONCE = (
+    "The classifier is randomised: each decision was drawn once with a fixed seed; those are audited."
+)
+
+
+def unknown_groups_sentence(unknown: int, rows: int) -> str:
+    """Say in a certificate how many rows are of unknown group.
+
+    >>> unknown_groups_sentence(30, 1000)
+    'The group of 30 rows (3.0%) is unknown: the bounds hold whichever they belong to.'
+    """
+    share = unknown / max(rows, 1)
+    return (
+        f"The group of {unknown:,} rows ({share:.1%}) is unknown: the bounds hold whichever they belong to."
+    )
+
+
 def trial_in_words(
     labels: int, agreement: Mapping[str, float], judge: float, model: float, saving: float, heeded: bool
 ) -> str:
@@ -1168,12 +1192,19 @@ def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
     return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
 
 
-def suspicion_sentence(kind: str, people: Sequence[str], facts: Sequence[Any], rows: int) -> str:
+def suspicion_sentence(
+    kind: str, people: Sequence[str], facts: Sequence[Any], rows: int, alone: int = 0, wrong: float = 0.0
+) -> str:
     """Say what is found about people who answer, and what to do; ``rows`` answers are probably wrong.
+
+    Nobody else answered ``alone`` other rows; ``wrong`` of the answers to them are expected to be wrong.
 
     >>> print(suspicion_sentence("harsh", ["Ann"], [("F", "no", "yes", 0.41, 0.05)], 23))
     Ann says 'no' to 41% of F who deserve 'yes'; others to 5%. 23 answers of Ann are probably wrong: ask for
     these rows again.
+    >>> print(suspicion_sentence("harsh", ["Ann"], [("F", "no", "yes", 0.41, 0.05)], 0, 40, 12.3))
+    Ann says 'no' to 41% of F who deserve 'yes'; others to 5%. Nobody else answered 40 such rows of Ann, and
+    about 12 of these answers are wrong: ask for these rows again.
     >>> print(suspicion_sentence("copies", ["Ann", "Bob"], (40.0, 6.6), 31))
     Ann and Bob give the same wrong answer to 40 rows; 7 would be expected. 31 answers of Ann and Bob are
     probably wrong: ask for these rows again.
@@ -1206,7 +1237,24 @@ def suspicion_sentence(kind: str, people: Sequence[str], facts: Sequence[Any], r
             "is probably wrong: ask for this row" if rows == 1 else "are probably wrong: ask for these rows"
         )
         parts.append(f"{rows:,} {many} of {name} {again} again.")
+    if round(wrong):
+        such, are = "row" if alone == 1 else "rows", "is" if round(wrong) == 1 else "are"
+        parts.append(
+            f"Nobody else answered {alone:,} such {such} of {name}, and about {wrong:,.0f} of these answers "
+            f"{are} wrong: ask for these rows again."
+        )
     return " ".join(parts)
+
+
+def suspicion_with_rows(words: str, rows: Sequence[object]) -> str:
+    """Add to such a sentence which rows it speaks of; of many the most doubtful.
+
+    >>> suspicion_with_rows("Ask for these rows again.", [7, 12])
+    'Ask for these rows again. Rows: 7, 12.'
+    """
+    some = [str(row) for row in rows[:_MOST_ROWS]]
+    rest = f", and {len(rows) - len(some):,} less doubtful ones" if len(rows) > len(some) else ""
+    return f"{words} Rows: {', '.join(some)}{rest}." if some else words
 
 
 def learned_noise_sentence(groups: Sequence[str], wrong: Any, doubt: Any) -> str:
@@ -1242,23 +1290,33 @@ def learned_from_sentence(file: str, sha256: str, answers: int, people: int, gol
     )
 
 
-def standing_sentence(verdict: str, since: str | None, allowed: str, needed: int | None) -> str:
-    """Where a watched model stands; ``allowed`` is the allowed gap in words.
+def standing_sentence(
+    verdict: str, since: str | None, allowed: str, needed: int | None, doubt: bool = False
+) -> str:
+    """Where a watched model stands; ``allowed`` is the allowed gap in words, ``doubt`` ended a certificate.
 
     >>> standing_sentence("refuted", "2026-05", "0.1", None)
     'REFUTED: the gap is above 0.1 since about 2026-05.'
     >>> standing_sentence("undecided", "2025-01", "0.1", 600)
     'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
+    >>> print(standing_sentence("undecided", "2026-01", "0.1", None, doubt=True))
+    CANNOT TELL any more: labels since raise doubt about the certificate of 2026-01. They do not say that more
+    of them would certify a gap of at most 0.1.
     """
     if verdict == "refuted":
         return f"REFUTED: the gap is above {allowed} since about {since}."
     if verdict == "certified":
         return f"STILL CERTIFIED: a gap of at most {allowed} was certified in {since}; nothing refutes it."
-    before = "there is no certificate yet." if since is None else f"the last certificate is of {since}."
+    if since is None:
+        before, them = "there is no certificate yet.", "The labels so far"
+    elif doubt:
+        before, them = f"labels since raise doubt about the certificate of {since}.", "They"
+    else:
+        before, them = f"the last certificate is of {since}.", "The labels so far"
     more = (
         f"About {needed:,} labels would likely certify{' again' if since else ''}."
         if needed
-        else f"The labels so far do not say that more of them would certify a gap of at most {allowed}."
+        else f"{them} do not say that more of them would certify a gap of at most {allowed}."
     )
     return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
 
@@ -1270,6 +1328,7 @@ def standing_details(
     metric: str,
     tolerance: float,
     in_points: bool = False,
+    known: int = 0,
 ) -> str:
     """What the state of a watched model rests on: the gap with its bounds.
 
@@ -1277,18 +1336,21 @@ def standing_details(
     'Gap from 2026-01 to 2026-06: 0.041, between 0 and 0.093 (tprp, tolerance 0.1). Labels in all: 1,200.'
     >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-01"), 1200, "tprp", 0.1, in_points=True)
     'Gap in 2026-01: 4.1 points, 0 to 9.3 points by the bounds (you allow 10 points). Labels in all: 1,200.'
+    >>> standing_details((None, 0.0, 1.0), None, 0, "tprp", 0.1, known=3000)
+    'No gap is measured yet (tprp, tolerance 0.1). Labels in all: 0; outcomes that were known: 3,000.'
     """
     gap, lower, upper = found
     limit = f"you allow {points(tolerance)}" if in_points else f"{metric}, tolerance {tolerance:g}"
+    some = f"Labels in all: {labels:,}{f'; outcomes that were known: {known:,}' if known else ''}."
     if months is None or gap is None:
-        return f"No gap is measured yet ({limit}). Labels in all: {labels:,}."
+        return f"No gap is measured yet ({limit}). {some}"
     when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
     bounds = (
         f"{points(gap)}, {points_between(lower, upper)} by the bounds"
         if in_points
         else f"{gap:.3f}, between {lower:.3g} and {upper:.3g}"
     )
-    return f"Gap {when}: {bounds} ({limit}). Labels in all: {labels:,}."
+    return f"Gap {when}: {bounds} ({limit}). {some}"
 
 
 def shift_sentences(shift: Mapping[str, Any]) -> list[str]:

@@ -228,7 +228,7 @@ class Uploaded:
             encoder, columns = fit_columns(some, grouped, wanted.drop, words)
         except UserError as error:
             return {"learns": [], "not_learned": [], "refused": _without_option(error)}
-        learns, not_learned = learned_columns(columns, encoder.left_out)
+        learns, not_learned = learned_columns(columns, encoder)
         return {"learns": learns, "not_learned": not_learned, "refused": ""}
 
 
