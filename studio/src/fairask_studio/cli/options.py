@@ -72,9 +72,12 @@ def fitted_news(study: Study, fitted: Document | None) -> tuple[Document, list[s
 
     if fitted is None:
         return {"fitted": None, "safety": None}, []
-    said = safety_sentence(fitted, study.config.learner.tolerance, study.config.rows, in_points=True)
+    tolerance, rows = study.config.learner.tolerance, study.config.rows
+    said = safety_sentence(fitted, tolerance, rows, in_points=True)
     lines = [f"Model of round {fitted['round']} fitted on {fitted['labels']} labels"]
-    return {"fitted": fitted, "safety": said}, [*lines, said] if said else lines
+    if said:  # gaps of the command line are shares
+        lines.append(safety_sentence(fitted, tolerance, rows) or said)
+    return {"fitted": fitted, "safety": said}, lines
 
 
 def me(who: str | None) -> str:

@@ -16,10 +16,12 @@ EXAMPLE = "fairask status loans"
 def status(study: StudyPlace, as_json: Json = False) -> None:
     """Say where a study stands."""
     from fairask.report import words
+    from fairask_studio.advice import certificate_of_model
 
     with open_study(study) as opened:
         now = opened.status()
         asked = sum(flag.open for flag in opened.state().flags.known.values())
+        audited = certificate_of_model(opened.state()) is not None
     lines = [
         f"{now['labels']} of {now['budget']} labels, {now['open']} open, {now['skipped']} skipped, "
         f"{now['batches']} batches",
@@ -34,13 +36,13 @@ def status(study: StudyPlace, as_json: Json = False) -> None:
     elif now["stop_rule"] and now["history"]:
         lines.append(f"The stopping rule ({now['stop_rule']}) never fired within {now['labels']} labels")
     if now["history"]:
-        lines += _model_lines(now)
+        lines += _model_lines(now, audited)
     else:
         lines.append(words.begin_sentence("model", now["batch_size"]))
     say(as_json, now, "\n".join(lines))
 
 
-def _model_lines(now: Document) -> list[str]:
+def _model_lines(now: Document, audited: bool) -> list[str]:
     """The last model; a plain model and a constant answer on the same labels; the case the study is in."""
     from fairask.report import words
 
@@ -52,4 +54,6 @@ def _model_lines(now: Document) -> list[str]:
         plain, constant = words.outcome_of(guess["plain"]), guess["constant"]["accuracy"]
         lines += [*words.beside_sentences(plain, constant, story["answer"]), story["sentence"]]
         lines += [f"Note: {story['columns']}"] if story["columns"] else []
-    return [*lines, now["safety"]] if now["safety"] else lines
+    # Gaps of the command line are shares, those of the studio's pages are points.
+    said = now["safety"] if audited else words.safety_sentence(fitted, now["tolerance"], now["rows"])
+    return [*lines, said] if said else lines
