@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairask.report.words import Beside, Guess, Outcome, allowed_sentence, safety_sentence
+from fairask.report.words import Beside, Guess, Outcome, allowed_sentence, safety_sentence, shortfall
 
 FITTED = {
     "labels": 75, "feasible": True, "level": 0.95, "gap_low": 0.01, "gap_high": 0.09,
@@ -62,6 +62,8 @@ def test_an_infeasible_tolerance_names_what_is_reached_and_the_labels_needed() -
     assert "within 0.1 with probability 0.95" in words
     assert "the gap of this one is within 0.45. About 800 to 1,600 labels are needed." in words
     assert "within 0.45; to be so sure costs 2.5 points" in said(INFEASIBLE | {"safety_cost": 0.025})
+    assert "within 0.11. About" in said(INFEASIBLE | {"gap_high": 0.1004}), "0.10 would be within 0.1"
+    assert "within 0.11; more labels" in shortfall(50, None, "tprp gap within 0.1", 0.1004)
     assert said(INFEASIBLE | {"cost_of_safe": 0.042}).endswith("gap within 0.1 costs 4.2 points of accuracy.")
     assert said(INFEASIBLE | {"cost_of_safe": float("nan")}) == words
     # In the studio an estimate stands beside it, and names the gap.

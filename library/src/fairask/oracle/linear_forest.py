@@ -289,7 +289,8 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def predict(self, X: Any) -> Any:
         """Predict classes."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        positions = np.argmax(self.predict_proba(X), axis=1)  # first: it says whether the model is fitted
+        return self.classes_[positions]
 
     def frozen(self) -> LinearForest:
         """Return the fitted average alone."""

@@ -560,9 +560,8 @@ def safety_sentence(
         # The source and the comparison are named: estimates from labels alone reach further, and compare with
         # a model without a constraint.
         price = f"; to be so sure costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
-        within = (
-            f"By labels and pool together, the gap of this one is within {fitted['gap_high']:.2f}{price}. "
-        )
+        upper = _limit(fitted["gap_high"])
+        within = f"By labels and pool together, the gap of this one is within {upper}{price}. "
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
             f"{allowed} {sure}. {'' if in_points else within}"
@@ -578,8 +577,13 @@ def safety_sentence(
     return " ".join(said) or None
 
 
+def _limit(gap: float) -> str:
+    """Write an upper limit, rounded up: a limit of 0.102 is not within a tolerance of 0.10."""
+    return f"{math.ceil(100 * gap - 1e-9) / 100:.2f}"
+
+
 def _written(gap: float, in_points: bool) -> str:
-    return points(gap) if in_points else f"{gap:.2f}"
+    return points(gap) if in_points else _limit(gap)
 
 
 def _cost_of_safe(fitted: Mapping[str, Any], allowed: str) -> str:
@@ -736,12 +740,12 @@ def shortfall(
     begin = f"infeasible with these {labels} labels: "
     if unseen:
         return (
-            f"{begin}fewer than three of them are {unseen}, so the gap may be up to {upper:.2f}; "
+            f"{begin}fewer than three of them are {unseen}, so the gap may be up to {_limit(upper)}; "
             "label more rows of that group"
         )
     about = "more labels are needed" if needed is None else f"about {labels_range(needed)} are needed"
     priced = "" if math.isnan(cost) else f", or {100 * cost:.1f} points of accuracy given up (max_price)"
-    said = f"no useful rule has a {goal}; that of the returned rule is within {upper:.2f}"
+    said = f"no useful rule has a {goal}; that of the returned rule is within {_limit(upper)}"
     return f"{begin}{said}; {about}{priced}"
 
 
