@@ -282,6 +282,8 @@ def test_accepted_rows_without_an_outcome_are_taken_at_their_worst_unless_they_a
 
 def test_observed_outcomes_of_no_accepted_row_are_refused():
     y, pred, g = pool(200)
+    with pytest.raises(ValueError, match="observed: label 2 of row 0 is not one of the classes"):
+        Audit(pred, g, observed=[2] * len(g))
     with pytest.raises(UserError, match="no row that the model accepts has an observed outcome"):
         Audit(pred, g, observed=[None] * 200)
     with pytest.raises(UserError, match="observed does not go with known"):

@@ -172,7 +172,7 @@ class Audit:
         rows = PoolRows.of_arrays(
             pred, groups, trained_on=trained_on, pos_label=pos_label, seed=plan.random_state,
             known=known_codes(known, classes), score=score, cost=cost,
-            observed=None if observed is None else known_codes(_given(observed, groups), classes),
+            observed=None if observed is None else known_codes(_given(observed, groups), classes, "observed"),
             missing=missing, judge=judge,
         )  # fmt: skip
         self._begin(_strata(rows, plan, noise), plan, classes)

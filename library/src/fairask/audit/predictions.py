@@ -38,11 +38,11 @@ from fairask.audit.strata import (
     queue_length,
 )
 from fairask.audit.tally import Tally
-from fairask.errors import TableError, UserError
+from fairask.errors import TableError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
 from fairask.people import LabelError, People
-from fairask.pools.engine import KEY, PRIME, ROWS, Engine
+from fairask.pools.engine import KEY, PRIME, ROWS, Engine, check_keys
 from fairask.pools.files import Files
 from fairask.pools.source import open_table
 from fairask.report.words import learned_from_sentence, suspicion_with_rows
@@ -786,8 +786,7 @@ class _CellQuery:
             for rows in held
         ]
         keys, strata, places = (np.concatenate(part) for part in zip(*found, strict=True))
-        if len(np.unique(keys)) < len(keys):
-            raise UserError("the key is not different in every row", "Name a column that tells rows apart")
+        check_keys(keys)
         kept, mine, _ = least_rows([(keys, strata, places.astype(np.uint64))], most)
         return np.split(kept, np.cumsum(np.bincount(mine, minlength=len(sizes)))[:-1])
 

@@ -1059,9 +1059,9 @@ def _cut(each: Int, score: Float, top: int, bins: int, seed: int) -> None:
 
 
 def known_codes(
-    known: Mapping[int, object] | None, classes: Sequence[object] | None
+    known: Mapping[int, object] | None, classes: Sequence[object] | None, name: str = "known"
 ) -> dict[int, int | None]:
-    """Labels known before the audit as 0 and 1, None where nobody can tell.
+    """Labels known before the audit as 0 and 1, None where nobody can tell; errors call them ``name``.
 
     Examples
     --------
@@ -1073,7 +1073,7 @@ def known_codes(
     for row, label in (known or {}).items():
         if label is not None and label not in names:
             raise ValueError(
-                f"known: label {label!r} of row {row} is not one of the classes {tuple(names)!r}"
+                f"{name}: label {label!r} of row {row} is not one of the classes {tuple(names)!r}"
             )
         out[int(row)] = None if label is None else int(label == names[1])
     return out
