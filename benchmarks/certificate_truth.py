@@ -108,9 +108,9 @@ def several(
             group.append(g)
             decision.append([d, d ^ flips[0], d ^ flips[1]])
     strata = np.arange(len(rows))
-    layout = Layout(
-        np.array(group), np.array(decision).T, len(s.rows), strata, np.zeros(len(rows), dtype=bool),
-        np.ones(len(rows)), noise=np.zeros((2, len(s.rows) + 1)),
+    layout = dataclasses.replace(
+        Layout.plain(len(s.rows)), group=np.array(group), decision=np.array(decision).T, parent=strata,
+        known=np.zeros(len(rows), dtype=bool), cost=np.ones(len(rows)),
     )  # fmt: skip
     found = np.array(rows), np.array(hits)
     return *found, layout, [gap_of(*found, layout, s.metric, m) for m in range(3)]

@@ -80,6 +80,8 @@ def test_a_model_that_turned_unfair_is_refuted(fairask: Run, certified: Path) ->
     assert result.exit_code == 1, result.output
     found = json.loads(result.stdout)
     assert (found["verdict"], found["since"], found["awaited"]) == ("refuted", "2099-01", 0)
+    rows = len(read(new))
+    assert (found["labels"], found["known"]) == (0, rows)
 
 
 def test_outcomes_of_the_accepted_leave_the_rejected_to_ask(fairask: Run, certified: Path) -> None:

@@ -227,7 +227,7 @@ def certificate_html(study: Study) -> str:
 
 def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
     status, config = study.status(), study.config
-    learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
+    learns, not_learned = learned_columns(config.columns, study.encoder)
     step = next_step(status)
     return StudyReport(
         title=_title(study.target),
@@ -242,6 +242,7 @@ def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
         columns=[*((name, "learned from") for name in learns), *not_learned],
         learns=learns,
         not_learned=not_learned,
+        inputs=[column.name for column in config.columns if column.role == "feature"],
     )
 
 

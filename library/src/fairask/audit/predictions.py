@@ -38,14 +38,14 @@ from fairask.audit.strata import (
     queue_length,
 )
 from fairask.audit.tally import Tally
-from fairask.errors import TableError, UserError
+from fairask.errors import TableError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
 from fairask.people import LabelError, People
-from fairask.pools.engine import KEY, PRIME, ROWS, Engine
+from fairask.pools.engine import KEY, PRIME, ROWS, Engine, check_keys
 from fairask.pools.files import Files
 from fairask.pools.source import open_table
-from fairask.report.words import learned_from_sentence
+from fairask.report.words import learned_from_sentence, suspicion_with_rows
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
@@ -248,7 +248,7 @@ class AuditTable:
         np.add.at(rows, (pool.decision[0], pool.group), pool.counts)
         told = pool.label >= 0
         np.add.at(labels, (pool.label[told], pool.decision[0][told], pool.group[told]), pool.counts[told])
-        return certify_known(pool.names, labels, rows, plan, target)
+        return certify_known(pool.names, labels, rows, plan, target, drawn=pool.drawn)
 
     def digests(self) -> dict[str, str]:
         """The sha256 of the decisions, and of the labels that are known, in the order of the rows."""
@@ -695,7 +695,7 @@ def _learned(
     gold = int((people.truth >= 0).sum())
     digest = file_digest(file, hidden=False)[:12]
     notes.append(learned_from_sentence(file.name, digest, people.answers, len(people.names), gold, opinions))
-    hints += [suspicion.words for suspicion in people.suspects()]
+    hints += [suspicion_with_rows(suspicion.words, suspicion.rows) for suspicion in people.suspects()]
     return {name: found[name] for name in names}
 
 
@@ -786,8 +786,7 @@ class _CellQuery:
             for rows in held
         ]
         keys, strata, places = (np.concatenate(part) for part in zip(*found, strict=True))
-        if len(np.unique(keys)) < len(keys):
-            raise UserError("the key is not different in every row", "Name a column that tells rows apart")
+        check_keys(keys)
         kept, mine, _ = least_rows([(keys, strata, places.astype(np.uint64))], most)
         return np.split(kept, np.cumsum(np.bincount(mine, minlength=len(sizes)))[:-1])
 

@@ -174,9 +174,10 @@ class AuditOptions:
         from fairask.audit.plan import AuditPlan
         from fairask.checks import check_count
 
+        settings = self.settings
         try:
             check_count(self.runs, "runs")
-            return AuditPlan(**self.settings)
+            return AuditPlan(**settings)
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")
             raise UserError(
@@ -190,6 +191,11 @@ def audit(options: AuditOptions) -> None:
     from fairask.cli._screen import Screen
 
     screen, plan = Screen(options.quiet, options.as_json, options.no_color), options.plan()
+    if options.not_random and options.known is None:
+        raise UserError(
+            "--not-random is about labels that --known names",
+            "Give --known COLUMN with it, or leave out --not-random",
+        )
     if options.plan_only:
         _plan(options, plan, screen)
     elif options.truth is not None:

@@ -36,6 +36,7 @@ _RANKS, _SHARED = 81, 61
 #: Cells of the interval of rates. The probability is a lower bound, less than the exact one by about a cell.
 _CELLS = 1000
 _DRAWS = 4000
+_INSTEAD = "take strategy='passive', or CalibratedFairOracle"
 #: Factors of the labels at hand, tried for the number that would suffice.
 _MORE = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
@@ -129,7 +130,7 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
         if labelled.n_groups > 1 and np.ptp(weights) > 1e-6 * weights.max():
             raise UserError(
                 "the labelled rows have uneven weights; a distribution-free promise needs a uniform sample",
-                "take strategy='passive', or CalibratedFairOracle",
+                _INSTEAD,
             )
         self._name(labelled)
         rng, n, n_groups = self._rng(), len(labelled), labelled.n_groups
@@ -203,7 +204,7 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
         """Refuse: strategies that ask for perturbed models prefer rows; the promise needs uniform ones."""
         raise UserError(
             "a distribution-free promise needs a uniform sample of labels, and this strategy prefers rows",
-            "take strategy='passive', or CalibratedFairOracle",
+            _INSTEAD,
         )
 
     def safety(self) -> dict[str, float]:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from fairask.errors import UserError
 from fairask.matrix import tie_breakers
 from fairask.metrics import Int
-from fairask.pools.sample import RowSample
+from fairask.pools.sample import RowSample, each_once
 from fairask.tables.arrow import Arrow, decoded, is_text, optional
 from fairask.tables.formats import check_claims
 from fairask.tables.groups import GroupColumns, protected_columns
@@ -211,7 +211,7 @@ class Files:
         (1000, True)
         """
         pa = optional("pyarrow", "parquet")
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         groups = protected_columns(protected, self.schema.names) if protected else []
         counts: Counter[Hashable] = Counter()
         first, limit = 0, np.uint64(2**64 - 1)
@@ -241,7 +241,7 @@ class Files:
     def take(self, rows: ArrayLike, columns: Sequence[str] | None = None) -> pa.Table:
         """These rows, in this order; only the row groups (Parquet) or files that hold one are read."""
         pa = optional("pyarrow", "parquet")
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         wanted, where = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
         parts, first = [], 0
         for part in self._parts:

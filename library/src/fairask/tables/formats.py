@@ -197,8 +197,6 @@ def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, l
         if isinstance(source, str | PathLike):
             name = Path(source).name
             table, text = _read_file(Path(source), form, notes)
-        elif isinstance(source, Mapping):
-            table = pa.table({column: list(values) for column, values in source.items()})
         else:
             table = frame_table(source)
         table = read_cells(
