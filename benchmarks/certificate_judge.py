@@ -123,7 +123,7 @@ def validity(runs: int) -> None:
         assert strata.ones is not None
         size, ones, layout = strata.sizes.astype(float), strata.ones, strata.layout
         schedule = plan.schedule(float(size.sum()), pilot=layout.pilot)
-        told = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+        told = Counts.whole(size, ones)
         gap = float(schedule.bounds(told, layout, 0).estimate[0])
         schedule = replace(schedule, claims=(replace(schedule.claims[0], tolerance=gap - 1e-7),))
         lost = np.rint(s.get("skip", 0.0) * ones * (layout.decision[0] == 0))

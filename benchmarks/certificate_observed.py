@@ -198,7 +198,7 @@ def validity(runs: int) -> None:
         whole = Strata.of_rows(PoolRows.of_arrays(pred, group, truth=y), most=0)
         size, ones = whole.sizes.astype(float), whole.ones
         assert ones is not None
-        told = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+        told = Counts.whole(size, ones)
         gap = float(plan.schedule(1e9).bounds(told, whole.layout, 0).estimate[0])
         share_false, part = 0.0, 20 if s.get("missing") == "random" else 1
         for i in range(part):  # outcomes that are missing at random are other ones in each audit

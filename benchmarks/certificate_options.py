@@ -177,7 +177,7 @@ def setting(option: str, number: int, first: int) -> Setting:
     left = float(size[~layout.known] @ layout.cost[~layout.known])
     schedule = plan.schedule(left, pilot=layout.pilot)
     exact = replace(layout, noise=np.zeros_like(layout.noise))
-    whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+    whole = Counts.whole(size, ones)
     gap = float(schedule.bounds(whole, exact, 0).estimate[0])
     claim = replace(schedule.claims[0], tolerance=gap - 1e-7)
     looks = UpperBounds(**{**vars(schedule), "claims": (claim,)})

@@ -16,7 +16,7 @@ def gap_of(size: np.ndarray, ones: np.ndarray, layout: Layout, metric: str, mode
     """The gap of strata whose labels are all known."""
     schedule = AuditPlan(metric).schedule(1e9)  # type: ignore[arg-type]
     claim = dataclasses.replace(schedule.claims[0], model=model)
-    whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+    whole = Counts.whole(size, ones)
     return float(dataclasses.replace(schedule, claims=(claim,)).bounds(whole, layout, 0).estimate[0])
 
 
@@ -108,9 +108,9 @@ def several(
             group.append(g)
             decision.append([d, d ^ flips[0], d ^ flips[1]])
     strata = np.arange(len(rows))
-    layout = Layout(
-        np.array(group), np.array(decision).T, len(s.rows), strata, np.zeros(len(rows), dtype=bool),
-        np.ones(len(rows)), noise=np.zeros((2, len(s.rows) + 1)),
+    layout = dataclasses.replace(
+        Layout.plain(len(s.rows)), group=np.array(group), decision=np.array(decision).T, parent=strata,
+        known=np.zeros(len(rows), dtype=bool), cost=np.ones(len(rows)),
     )  # fmt: skip
     found = np.array(rows), np.array(hits)
     return *found, layout, [gap_of(*found, layout, s.metric, m) for m in range(3)]

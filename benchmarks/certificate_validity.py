@@ -20,6 +20,7 @@ from benchmarks.certificate_scenarios import (
 from fairask.audit.plan import AuditPlan
 from fairask.audit.bounds.proportions import clopper_pearson_upper
 from fairask.audit.bounds.exact import exact_p_value
+from fairask.audit.bounds.methods import pairs
 from fairask.audit.bounds.proportions import newcombe_upper
 from fairask.audit.simulation import run_audits
 from paper.bounds import METHODS, pool_wealth, uniform_wealth
@@ -30,10 +31,6 @@ ALPHA, DELTA = 0.1, 0.05
 def machine(part: str, ok: bool, **found: object) -> bool:
     print("fairask-bench:", json.dumps({"benchmark": "certificates", "part": part, "ok": bool(ok), **found}))
     return bool(ok)
-
-
-def pairs(k: int) -> list[tuple[int, int]]:
-    return [(a, b) for a in range(k) for b in range(k) if a != b]
 
 
 def largest(upper, hits: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,10 @@ from studio.tests.study.conftest import people_table, truth
 
 from fairask.audit.certificate import check_issued
 from fairask.audit.folder import AuditFolder, read_labels
+from fairask.audit.watch_folder import PAGE, WATCH, WatchFolder, check_watch
 from fairask.errors import UserError
-from fairask.tables import read_table
+from fairask.report.pages import watch_page
+from fairask.tables import TableFormat, read_table
 from fairask.tables.sheets import check_returned
 from fairask_studio import Study
 from fairask_studio.estimates import decisions_digest
@@ -206,8 +209,17 @@ def make_audit(home: Path) -> list[Kind]:
     # The command begins with "The certificate is NOT": that names the document itself.
     document = folder / "certificate.json"
     certificate = Kind(document, lambda: json.loads(document.read_bytes()), words, ("",))
-    made = [json_of("audit.json"), certificate, text_of("certificate.txt")]
-    return [*made, text_of("certificate.html"), Kind(sheet, labels_of, told, ("rows-1.csv",))]
+    made = [json_of("audit.json"), certificate, text_of("certificate.txt"), text_of("certificate.html")]
+    followed = WatchFolder.open(folder, {})
+    followed.add(str(table), "2099-01", form=TableFormat())
+    followed.publish(watch_page(followed.watch))
+    watched = said_by(lambda: SimpleNamespace(problems=check_watch(folder)))
+    state, page = folder / WATCH, folder / PAGE
+    made += [
+        Kind(state, lambda: json.loads(state.read_bytes()), watched, (WATCH,)),
+        Kind(page, page.read_bytes, watched, (PAGE,)),
+    ]
+    return [*made, Kind(sheet, labels_of, told, ("rows-1.csv",))]
 
 
 def try_edits(kind: Kind, edits: int, rng: random.Random) -> tuple[Counter[str], list[str]]:
@@ -249,8 +261,8 @@ def all_kinds(home: Path) -> dict[str, Kind]:
     """All kinds of files, by a name for the table."""
     study, audit = make_study(home), make_audit(home)
     return {
-        **{f"{kind.file.parent.name}/{kind.file.name}": kind for kind in [*study, *audit[:4]]},
-        "sheet rows-1.csv": audit[4],
+        **{f"{kind.file.parent.name}/{kind.file.name}": kind for kind in [*study, *audit[:-1]]},
+        "sheet rows-1.csv": audit[-1],
     }
 
 

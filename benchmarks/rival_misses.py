@@ -25,20 +25,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.misses import unaware
+from benchmarks.misses import COLUMNS, SETUP, done, unaware
 from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle
-from paper import get_method, get_setup, run_trial
+from paper import get_method, run_trial
 from paper.reported import PAPER
 from paper.stats import apart, mean_and_error
 from paper.trials import without_group
 from fairask.errors import FairaskWarning
 from fairask.experiment import evaluate
 from fairask.oracle.logistic import INTERCEPT_RIDGE, SEPARABLE_RIDGE, solve_logistic, with_intercept
-
-SETUP = get_setup("paper")
-COLUMNS = ["problem", "method", "variant", "trials", "accuracy", "accuracy_se", "gap", "gap_se"]
 
 #: Changes of how rows are chosen; the final model stays the ridge regression, C = 1.
 CHOICES = {
@@ -150,11 +147,6 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
 
     run_trial(SETUP, problem, method, trial, transform, measure)
     return found
-
-
-def done(path: Path) -> set[tuple[str, str, str]]:
-    with path.open() as file:
-        return {(row["problem"], row["method"], row["variant"]) for row in csv.DictReader(file)}
 
 
 def main() -> None:

@@ -302,6 +302,7 @@ LOANS = [
     ["a", 1, 2, 1, 1], ["a", 1, 4, 1, 1], ["a", 0, 6, 1, 0], ["a", 0, 8, 0, 0],
     ["b", 1, 1, 1, 1], ["b", 1, 2, 0, 0], ["b", 0, 3, 0, 1], ["b", 0, 4, 0, 0],
 ]  # fmt: skip
+OF_LOANS = ("--protected", "g", "--known", "y", "--score", "s")
 
 
 @pytest.fixture(scope="module")
@@ -309,19 +310,7 @@ def loans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("loans")
     table = write(folder / "loans.csv", ["g", "y", "s", "plain", "fair"], LOANS)
     for name in ("plain", "fair"):
-        words = (
-            "--predictions",
-            name,
-            "--protected",
-            "g",
-            "--known",
-            "y",
-            "--score",
-            "s",
-            "--out",
-            folder / name,
-        )
-        assert run("audit", table, *words).exit_code == 3
+        assert run("audit", table, "--predictions", name, *OF_LOANS, "--out", folder / name).exit_code == 3
     return folder
 
 
@@ -347,19 +336,8 @@ def test_alternatives_have_accuracy_impact_ratio_and_mean_difference(loans: Path
 def counted(loans: Path) -> Path:
     """The same audits about the table itself, where every row has a label."""
     for name in ("plain", "fair"):
-        words = (
-            "--predictions",
-            name,
-            "--protected",
-            "g",
-            "--known",
-            "y",
-            "--score",
-            "s",
-            "--target",
-            "pool",
-        )
-        done = run("audit", loans / "loans.csv", *words, "--out", loans / f"{name}-pool")
+        words = ("--predictions", name, *OF_LOANS, "--target", "pool", "--out", loans / f"{name}-pool")
+        done = run("audit", loans / "loans.csv", *words)
         assert done.exit_code == 1, done.output
     return loans
 

@@ -115,6 +115,17 @@ def test_the_harsh_one_is_named_with_group_rates_and_rows():
     assert (people.weights(found.rows) > 0.5).all()
 
 
+def test_rows_to_ask_again_are_not_gold_and_include_those_that_nobody_else_answered():
+    table = crew(2, wrong=harsh(), opinions=1)
+    gold = {row for row, truth in zip(table["row"], table["truth"], strict=True) if truth is not None}
+    lines = zip(*(table[column] for column in ("row", "person", "answer", "group")), strict=True)
+    told_no = {row for row, *line in lines if line == ["p2", 0, "F"]}
+    [found] = People.from_answers(table).suspects()
+    assert set(found.rows) == told_no - gold
+    assert f"Nobody else answered {len(found.rows)} such rows of p2, and about " in found.words
+    assert "probably wrong" not in found.words
+
+
 def test_copying_is_told_from_rows_that_are_hard_for_everybody():
     assert [s.kind for s in People.from_answers(crew(4, copies=True)).suspects()] == ["copies"]
     hard = crew(4)
@@ -195,6 +206,12 @@ def test_too_few_gold_rows_and_rows_without_answers_are_refused():
         People.from_answers(crew(8)).label_errors(6)
     with pytest.raises(UserError, match="row 99999 has no answer"):
         people.weights([99999])
+
+
+def test_labels_that_are_wrong_too_often_for_an_audit_are_refused_with_a_remedy():
+    people = People.from_answers(crew(1, wrong=np.full((5, 2, 2), 0.5)))
+    with pytest.raises(UserError, match=r"of the labels of . are wrong where . is right.*Let more or other"):
+        people.label_errors()
 
 
 def test_an_audit_takes_what_was_learned_and_widens_for_what_is_unknown():

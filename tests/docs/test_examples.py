@@ -32,6 +32,11 @@ def test_an_example_runs_and_draws(name, tmp_path, monkeypatch):
     plt.close("all")
 
 
+def test_every_example_is_in_a_section_of_the_gallery():
+    sections = {path.parent for path in (ROOT / "examples").glob("*/GALLERY_HEADER.rst")}
+    assert not [path.name for path in EXAMPLES if path.parent not in sections]
+
+
 def test_the_workflow_runs_all_examples_and_fails_with_them():
     conf = (ROOT / "docs" / "conf.py").read_text("utf-8")
     assert '"plot_gallery": "True"' in conf

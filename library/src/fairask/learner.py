@@ -683,24 +683,20 @@ class FairActiveLearner:
         its gap on others.
         """
         _refuse_population(target)
-        certificate = self._certificate(target)
-        if certificate is None:
+        if self.certificate_ is None:
             raise ValueError(
                 "the current model has not been audited: the labels that trained it cannot certify it. "
                 "Call audit(budget), label the rows it asks for, then certify()"
             )
-        return certificate
-
-    def _certificate(self, target: str | None = None) -> Certificate | None:
-        if self._audit is None:
-            return None
-        version, audit = self._audit
-        return audit.certificate(target) if version == self.state.log.version and audit.n_labels else None
+        return self.certificate_
 
     @property
     def certificate_(self) -> Certificate | None:
         """Certificate of the current model, None while it has none."""
-        return self._certificate()
+        if self._audit is None:
+            return None
+        version, audit = self._audit
+        return audit.certificate() if version == self.state.log.version and audit.n_labels else None
 
     @property
     def audit_budget_(self) -> int:

@@ -36,6 +36,17 @@ METRICS: dict[str, tuple[int | None, ...]] = {
 }
 #: The same conditions in words, as the keys of an oracle's ``rates_`` have them.
 CONDITION_NAMES: dict[int | None, str] = {1: "y=1", 0: "y=0", None: "all"}
+#: Names of the rates, by the same conditions.
+RATES: dict[int | None, str] = {1: "tpr", 0: "fpr", None: "selection_rate"}
+
+
+def in_condition(label: int | None, p: Float) -> Float:
+    """Weight of rows in a condition, where ``p`` is the probability that a row's label is 1.
+
+    >>> in_condition(0, np.array([0.2])), in_condition(None, np.array([0.2]))
+    (array([0.8]), array([1.]))
+    """
+    return {1: p, 0: 1.0 - p, None: np.ones_like(p)}[label]
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,8 @@ class GroupRates:
 
     def conditioned(self, label: int | None) -> Float:
         """Return the rates given y = ``label`` (``None``: all rows)."""
-        return {1: self.tpr, 0: self.fpr, None: self.selection_rate}[label]
+        rates: Float = vars(self)[RATES[label]]
+        return rates
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return columns that any data-frame library reads.

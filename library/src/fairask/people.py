@@ -42,7 +42,13 @@ _LEVEL, _MARGIN = 0.01, 0.05
 _UNIFORM = 0.2
 #: Gold rows of a group and label below which nothing is said of wrong labels.
 FEWEST_GOLD = 5
+#: The largest probability of a wrong label that an audit allows for: with more, labels say hardly anything.
+MOST_WRONG = 0.4
 _EPS = 1e-9
+
+
+class TooFewGold(UserError):
+    """Gold rows are too few, or too few people answered them, to say how often labels are wrong."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,8 @@ class Suspicion:
     words : str
         What was found, and what to do.
     rows : tuple
-        Rows whose answers by these people are probably wrong, the most probable first.
+        Rows to ask again: those whose answers by these people are probably wrong, the most probable first;
+        then those of one who errs more than others that nobody else answered. Gold rows are not among them.
     """
 
     kind: str
@@ -360,8 +367,8 @@ class People:
         knows the gold rows (:meth:`suspects`) are replaced by the error that other rows show. Of each cell
         one row more, half of it wrong, is counted.
 
-        Raises UserError where gold rows are too few, too few people answered them, or the crew answers them
-        better than other rows.
+        Raises TooFewGold where gold rows are too few or too few people answered them, and another UserError
+        where the crew answers them better than other rows, or labels are wrong too often for an audit.
         """
         check_count(opinions, "opinions")
         if self._easier.any():
@@ -371,7 +378,7 @@ class People:
             )
         told = np.bincount(self._row, weights=self.truth[self._row] >= 0, minlength=len(self.rows))
         if not (told >= opinions).any():
-            raise UserError(
+            raise TooFewGold(
                 f"no gold row has {opinions} answers",
                 "Let as many people answer each gold row, or ask for fewer opinions. Without gold rows "
                 "nothing is known of errors that people share",
@@ -391,10 +398,16 @@ class People:
             mean = ends[2][0]
             doubt = np.sqrt(np.maximum(doubt, ends[2][1]) ** 2 + ((ends[1][0] - ends[0][0]) / 2) ** 2)
         for g, label in np.argwhere(rows < FEWEST_GOLD):
-            raise UserError(
+            raise TooFewGold(
                 f"{rows[g, label]} gold rows of {self.groups[g]} have the label {self.classes[label]!r} and "
                 f"{opinions} answers: nothing is known of wrong labels there",
                 f"Mark at least {FEWEST_GOLD}, drawn at random",
+            )
+        for g, label in np.argwhere(mean > MOST_WRONG):
+            raise UserError(
+                f"{mean[g, label]:.0%} of the labels of {self.groups[g]} are wrong where "
+                f"{self.classes[label]!r} is right, by gold rows: such labels say nothing",
+                "Let more or other people answer each row, and the gold rows",
             )
         return {
             group: LabelError(tuple(mean[g].tolist()), tuple(doubt[g].tolist()), tuple(rows[g].tolist()))
@@ -445,17 +458,26 @@ class People:
         """Probability that each answer is wrong, by gold or all others."""
         return np.asarray(np.where(self._answer == 1, 1 - self._by_others, self._by_others))
 
-    def _doubtful(self, p: int, g: int | None, label: int | None) -> tuple[Hashable, ...]:
-        """Rows that a person answered, in which the answer is probably wrong; the most probable first."""
-        chance = self._chance_wrong()
-        mine = (self._person == p) & (chance > 0.5) & self._known
+    def _doubtful(
+        self, p: int, g: int | None, label: int | None
+    ) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], float]:
+        """Rows in which an answer of a person is probably wrong; rows that nobody else answered, and how many
+        answers to these are wrong. The most probable come first; gold rows need no other answer.
+        """
+        chance = np.abs(self._answer - self.positive[self._row])
+        mine = (self._person == p) & (self.truth[self._row] < 0)
         if g is not None:
             mine &= self._group[self._row] == g
         if label is not None:
             mine &= self._answer != label
-        found = np.flatnonzero(mine)
-        order = np.lexsort((self._row[found], -chance[found]))
-        return tuple(self.rows[self._row[i]] for i in found[order])
+        alone = np.bincount(self._row)[self._row] == 1
+
+        def rows(part: Bool) -> tuple[Hashable, ...]:
+            found = np.flatnonzero(mine & part)
+            order = np.lexsort((self._row[found], -chance[found]))
+            return tuple(self.rows[self._row[i]] for i in found[order])
+
+        return rows(~alone & (chance > 0.5)), rows(alone), float(chance[mine & alone].sum())
 
     def _harsh(self) -> list[Suspicion]:
         wrong, total = self._counts(self._by_others, self._known * self._trusted)
@@ -464,7 +486,7 @@ class People:
         named = (tail < _LEVEL / total.size) & (total > 0)
         # Words say what the table of errors says.
         rate, others, found = self._rate, self._others(self._wrong, self._total), []
-        for p, name in enumerate(self.names):
+        for p in range(len(self.names)):
             facts = [
                 (self.groups[g], self.classes[1 - label], self.classes[label],
                  float(rate[p, g, label]), float(others[p, g, label]))
@@ -475,24 +497,26 @@ class People:
             one = named[p].sum() == 1
             g, label = (int(v) for v in np.argwhere(named[p])[0]) if one else (None, None)
             kind = "random" if named[p].all() else "harsh"
-            rows = self._doubtful(p, g, label)
-            words = suspicion_sentence(kind, (name,), facts, len(rows))
-            found.append(Suspicion(kind, (name,), words, rows))
+            found.append(self._named(kind, p, facts, g, label))
         return found
+
+    def _named(self, kind: str, p: int, facts: Sequence[Any], g: int | None, label: int | None) -> Suspicion:
+        """A person who errs more than others do, with the answers that it changes."""
+        rows, alone, wrong = self._doubtful(p, g, label)
+        words = suspicion_sentence(kind, (self.names[p],), facts, len(rows), len(alone), wrong)
+        return Suspicion(kind, (self.names[p],), words, rows + alone)
 
     def _leaked(self) -> list[Suspicion]:
         found = []
         gold = self._on_gold[0] / np.maximum(self._on_gold[1], 1)
-        for p, name in enumerate(self.names):
+        for p in range(len(self.names)):
             mine = np.argwhere(self._leaks[p]).tolist()
             facts = [
                 (self.groups[g], self.classes[1 - y], self.classes[y], self._rate[p, g, y], gold[p, g, y])
                 for g, y in mine
             ]
             if facts:
-                rows = self._doubtful(p, *(mine[0] if len(mine) == 1 else (None, None)))
-                words = suspicion_sentence("leaked", (name,), facts, len(rows))
-                found.append(Suspicion("leaked", (name,), words, rows))
+                found.append(self._named("leaked", p, facts, *(mine[0] if len(mine) == 1 else (None, None))))
         return found
 
     def _copies(self) -> list[Suspicion]:
@@ -523,7 +547,7 @@ class People:
         found = []
         for number in np.flatnonzero((tail < _LEVEL / max(len(pairs), 1)) & (seen >= 3)).tolist():
             i, j = pairs[number]
-            same = set(self._doubtful(i, None, None)) & set(self._doubtful(j, None, None))
+            same = set(self._doubtful(i, None, None)[0]) & set(self._doubtful(j, None, None)[0])
             names = (self.names[i], self.names[j])
             rows_ = tuple(sorted(same, key=lambda row: self._number[row]))
             words = suspicion_sentence(
@@ -549,7 +573,7 @@ class People:
             tail = 2 * norm.sf(abs(x @ w) / max(spread, _EPS))
             if tail < _LEVEL / len(self.names) and abs(rates[0] - rates[1]) > _MARGIN:
                 early = {self.rows[r] for r in self._row[mine[first]]}
-                rows = tuple(row for row in self._doubtful(p, None, None) if row in early)
+                rows = tuple(row for row in self._doubtful(p, None, None)[0] if row in early)
                 found.append(
                     Suspicion("drift", (name,), suspicion_sentence("drift", (name,), rates, len(rows)), rows)
                 )

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.certificate_hostile import HOSTILE
+from benchmarks.certificate_runs import audited
 from fairask.audit import Audit
 from fairask.audit.plan import AuditPlan
 from fairask.errors import UserError
@@ -94,3 +96,8 @@ def test_an_empty_pool_and_an_error_beyond_sense_are_named() -> None:
         with pytest.raises(ValueError, match="delta"):
             AuditPlan(delta=delta)
     assert AuditPlan(delta=0.5).delta == 0.5
+
+
+def test_the_benchmark_s_hostile_scenario_of_three_models_is_an_audit():
+    (several,) = (s for s in HOSTILE if s.models == 3)
+    assert audited(several, 2, "certified", 0)["gap"] == pytest.approx(0.08)

@@ -21,6 +21,7 @@ from fairask.audit.strata import PoolRows, Strata, draw_order
 from fairask.pools import files
 from fairask.pools.engine import Engine
 from library.tests.cli.conftest import run as fairask
+from library.tests.pools.engines import people_in
 
 # Ibis fetches results of DuckDB in a way that DuckDB warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -147,26 +148,12 @@ def test_a_rehearsal_and_a_plan_of_parts_are_those_of_the_whole(
 @pytest.fixture(params=["duckdb", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The table in an engine; PostgreSQL is a real server."""
-    given = people()
-    if request.param == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
-        with duckdb.connect(str(tmp_path / "people.db")) as database:
-            database.execute("CREATE TABLE people AS SELECT * FROM given")
-        yield f"duckdb:///{tmp_path}/people.db#people:id"
-        return
-    psycopg = pytest.importorskip("psycopg")
-    from studio.tests.study.postgres import running
-
-    with running() as url:
-        with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-            connection.execute(
-                "CREATE TABLE people (id bigint, age bigint, sex text, said text, chance float8, "
-                "score float4, cost float8, seen text, paid text)"
-            )
-            with connection.cursor().copy("COPY people FROM STDIN") as copy:
-                for row in given.to_pylist():
-                    copy.write_row(tuple(row.values()))
-        yield f"{url.replace('postgresql', 'postgres')}/postgres#people:id"
+    types = (
+        "id bigint, age bigint, sex text, said text, chance float8, score float4, cost float8, seen text, "
+        "paid text"
+    )
+    with people_in(request.param, people(), types, tmp_path) as found:
+        yield found
 
 
 def test_an_engine_is_audited_as_a_file_is(address: str, tmp_path: Path) -> None:

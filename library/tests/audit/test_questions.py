@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -17,6 +18,7 @@ from fairask.audit import (
     plan_audit,
     simulate_audit,
 )
+from fairask.audit.labelled_rows import certify_known
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play
 from fairask.audit.strata import Layout
@@ -155,6 +157,32 @@ def test_rows_of_unknown_group_are_taken_at_their_worst():
     assert intersect(["a", None], ["b", "c"]).tolist() == ["a & b", None]
 
 
+@pytest.mark.parametrize("metric", ["dp", "selection-ratio"])
+def test_selection_rates_hold_whichever_group_the_unknown_rows_belong_to(metric):
+    pred = np.repeat([0, 1, 0, 1, 0, 1, 0, 1], [4, 3, 3, 5, 6, 2, 2, 2])
+    known = np.repeat(["a", "b", "c", None], [7, 8, 8, 4]).astype(object)
+    audit = Audit(pred, known, metric=metric)
+    pool, people = (audit.certificate(target) for target in ("pool", "population"))
+    gaps = []
+    for guess in itertools.product("abc", repeat=4):
+        groups = known.copy()
+        groups[known == None] = guess  # noqa: E711
+        gaps.append(certify(None, pred, groups, metric, method="known").upper)
+        sample = certify(None, pred, groups, metric, method="clopper-pearson")
+        assert people.lower <= sample.lower <= sample.upper <= people.upper
+    assert pool.lower <= min(gaps)
+    assert pool.upper == pytest.approx(max(gaps))
+    assert pool.unknown_groups == 4
+    assert "(whichever group 4 rows belong to: " in pool.headline()
+
+
+def test_the_gap_of_a_pool_with_a_rate_that_does_not_exist_is_at_least_that_of_the_others():
+    labels = np.array([[[30, 20, 9], [10, 20, 1]], [[10, 25, 0], [30, 15, 0]]])
+    found = certify_known(["a", "b", "c"], labels, labels.sum(axis=0), AuditPlan(), "pool")[0]
+    assert (found.verdict, found.lower, found.upper) == ("refuted", 0.375, 1.0)
+    assert "above 0.1 (computed on the whole pool: 0.375 or more)" in found.headline()
+
+
 def test_nearly_exhausted_strata_keep_the_promise_at_a_knife_edge():
     size, ones = np.array([20.0, 12.0, 18.0, 14.0]), np.array([3.0, 10.0, 5.0, 9.0])
     gap = 10 / 13 - 9 / 14
@@ -254,6 +282,8 @@ def test_accepted_rows_without_an_outcome_are_taken_at_their_worst_unless_they_a
 
 def test_observed_outcomes_of_no_accepted_row_are_refused():
     y, pred, g = pool(200)
+    with pytest.raises(ValueError, match="observed: label 2 of row 0 is not one of the classes"):
+        Audit(pred, g, observed=[2] * len(g))
     with pytest.raises(UserError, match="no row that the model accepts has an observed outcome"):
         Audit(pred, g, observed=[None] * 200)
     with pytest.raises(UserError, match="observed does not go with known"):

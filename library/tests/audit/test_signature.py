@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairask.audit import Audit, Certificate, issue
-from fairask.audit.certificate import check_issued, seal, written
+from fairask.audit.certificate import changes, check_issued, seal, written
 from fairask.audit.signature import OwnerKey, Register, new_key, read_public, signature_problems
 from fairask.cli._app import app
 from fairask.errors import UserError
@@ -330,3 +330,17 @@ def test_a_register_counts_by_model(tmp_path: Path) -> None:
     found = [register.begin(table="t", model=m, labels="", asked="q")["of_model"] for m in "aab"]
     assert found == [1, 2, 1]
     assert (tmp_path / "r").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"[" * 100_000, b"{}", b"\n"])
+def test_a_register_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "r").write_bytes(content)
+    with pytest.raises(UserError, match="line 1 does not follow"):
+        Register(tmp_path / "r").begin(table="t", model="m", labels="", asked="q")
+
+
+def test_a_verdict_must_be_that_of_a_certificate_that_is_there(forged: Path) -> None:
+    found = load(forged)
+    assert changes(found) == []
+    wrong = [f"its verdict, {found['verdict']}, is not that of its certificates"]
+    assert changes(seal({**found, "target": "nowhere"})) == wrong

@@ -9,6 +9,7 @@ from fairask.audit.bounds.boundaries import window_boundaries
 from fairask.audit.strata import Counts
 from fairask.audit.watch import Watch, together
 from fairask.errors import UserError
+from fairask.report.figures import draw_months
 
 MONTHS = [f"{2025 + i // 12}-{i % 12 + 1:02d}" for i in range(36)]
 
@@ -68,6 +69,20 @@ def test_a_change_is_found_and_dated():
     found = [follow(seed, (0.85, 0.85), (0.5, 0.85), change=6).standing() for seed in range(5)]
     assert [f.verdict for f in found] == ["refuted"] * 5
     assert all("2025-05" <= f.since <= "2025-09" for f in found)
+
+
+def test_doubt_that_ends_a_certificate_is_named():
+    watch = follow(0, (0.72, 0.85), months=3)
+    standing = watch.standing()
+    assert (standing.verdict, standing.since, standing.doubt) == ("undecided", "2024-12", True)
+    assert "labels since raise doubt about the certificate of 2024-12" in standing.headline()
+
+
+def test_names_of_months_do_not_overlap():
+    look = follow(0, (0.85, 0.85), months=1).looks[0]
+    for months in (9, 14, 36):
+        figure = draw_months({f"{n}": look for n in range(months)}, 0.1)
+        assert len(figure.axes[0].get_xticks()) <= 9
 
 
 def test_a_refutation_stays_and_keeps_its_date():

@@ -209,7 +209,8 @@ def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path)
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--at-least", "0.8"), ("--at-least is for a ratio",)),
+        (("--at-least", "0.8"), ("error: --at-least is for a ratio",)),
+        (("--not-random",), ("--not-random is about labels that --known names",)),
         (("--metric", "tpr-ratio", "--at-least", "1.2"), ("--at-least 1.2 is no ratio",)),
         (("--delta", "0.9"), ("delta",)),
         (("--noise", "lots"), ("--noise lots cannot be read",)),

@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import fsspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
+from library.tests.cli.conftest import scored
+
 Run = Callable[..., Result]
-N = 3000
-
-
-def scored(seed: int = 0) -> pa.Table:
-    """Predictions of a fair model, as numbers, classes and probabilities, with the truth."""
-    rng = np.random.default_rng(seed)
-    y, sex = rng.integers(0, 2, N), rng.integers(0, 2, N)
-    said = np.where(rng.random(N) < 0.9, y, 1 - y)
-    return pa.table(
-        {
-            "age": rng.integers(18, 80, N),
-            "income": rng.normal(50 + 20 * y, 10).astype(np.float32),
-            "sex": np.array(["f", "m"])[sex],
-            "said": said,
-            "word": np.array(["no", "yes"])[said],
-            "chance": np.where(said == 1, 0.9, 0.1),
-            "paid": np.array(["no", "yes"])[y],
-            "none": pa.nulls(N, pa.int64()),
-        }
-    )
-
-
-@pytest.fixture
-def bucket() -> Iterator[str]:
-    """The table as three files in memory."""
-    store, table = fsspec.filesystem("memory"), scored()
-    for i, (a, b) in enumerate([(0, 700), (700, 1900), (1900, N)]):
-        with store.open(f"/bucket/scored/{i}.parquet", "wb") as file:
-            pq.write_table(table.slice(a, b - a), file, row_group_size=300)
-    yield "memory://bucket/scored"
-    store.rm("/bucket", recursive=True)
 
 
 def fill(file: Path) -> None:

@@ -272,7 +272,7 @@ def test_importing_the_command_line_does_not_import_matplotlib() -> None:
 
 @pytest.mark.slow
 def test_the_program_returns_its_exit_code() -> None:
-    words = [sys.executable, "-m", "fairask.cli", "demo", "--dataset", "adlt"]
+    words = [sys.executable, "-m", "fairask", "demo", "--dataset", "adlt"]
     wrong = subprocess.run(words, capture_output=True, text=True)
     assert wrong.returncode == 2
     assert wrong.stderr.splitlines()[0] == "error: unknown dataset 'adlt'"
@@ -281,7 +281,7 @@ def test_the_program_returns_its_exit_code() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 def test_an_interrupt_exits_with_130_and_writes_nothing() -> None:
-    words = [sys.executable, "-u", "-m", "fairask.cli", "demo", "--trials", "500", "--jobs", "1"]
+    words = [sys.executable, "-u", "-m", "fairask", "demo", "--trials", "500", "--jobs", "1"]
     running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     running.stdout.readline()  # the title: the runs have begun

@@ -79,6 +79,17 @@ def test_what_known_promises_is_said(fairask: Run, write: Callable[..., Path]) -
         assert words in said
 
 
+@pytest.mark.parametrize("metric", ["tprp", "dp"])
+def test_that_decisions_were_drawn_is_said(fairask: Run, write: Callable[..., Path], metric: str) -> None:
+    rows = [{**row, "said": 0.1 + 0.8 * row["said"]} for row in scored(100, 0.0)]
+    for known in (COLUMNS, COLUMNS[:-2])[: 2 if metric == "dp" else 1]:
+        found = json.loads(
+            fairask("audit", write(rows), *known, "--metric", metric, "--json", "--out", len(known)).stdout
+        )
+        for made in found["certificates"].values():
+            assert sum("each decision was drawn once" in text for text in made["assumptions"]) == 1
+
+
 def test_labels_of_the_accepted_alone_are_no_random_part(fairask: Run, write: Callable[..., Path]) -> None:
     rows = [{**row, "paid": row["paid"] if row["said"] else ""} for row in scored(2000, 0.3)]
     table = write(rows)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,23 @@ def test_a_month_is_sampled_labelled_and_counted(fairask: Run, certified: Path) 
     page = (certified / "watch.html").read_text(encoding="utf-8")
     assert "<svg" in page
     assert "STILL CERTIFIED" in page
+    assert fairask("verify", certified).exit_code == 0
+    for name in ("watch.html", "watch.json"):
+        text = (certified / name).read_text(encoding="utf-8")
+        (certified / name).write_text(text.replace("2099-01", "2099-02"), encoding="utf-8")
+        changed = fairask("verify", certified)
+        assert (changed.exit_code, name in changed.stdout) == (1, True)
+        (certified / name).write_text(text, encoding="utf-8")
+    assert fairask("verify", certified).exit_code == 0
+
+
+def test_a_copied_certificate_is_as_old_as_before(fairask: Run, certified: Path) -> None:
+    new = write(Path("new.csv"), applications())
+    issued = json.loads((certified / "certificate.json").read_text(encoding="utf-8"))["made_from"]["issued"]
+    os.utime(certified / "certificate.json", (0, 0))  # a copy has the time at which it was made
+    early = fairask("watch", certified, new, "--month", "1970-02", "--known", "truth")
+    assert early.exit_code == 2
+    assert f"1970-02 is before the certificate of {issued[:7]}" in early.stderr
 
 
 def test_a_model_that_turned_unfair_is_refuted(fairask: Run, certified: Path) -> None:
@@ -62,6 +80,8 @@ def test_a_model_that_turned_unfair_is_refuted(fairask: Run, certified: Path) ->
     assert result.exit_code == 1, result.output
     found = json.loads(result.stdout)
     assert (found["verdict"], found["since"], found["awaited"]) == ("refuted", "2099-01", 0)
+    rows = len(read(new))
+    assert (found["labels"], found["known"]) == (0, rows)
 
 
 def test_outcomes_of_the_accepted_leave_the_rejected_to_ask(fairask: Run, certified: Path) -> None:

@@ -42,7 +42,9 @@ def test_what_labels_alone_say_does_not_contradict_the_verdict_of_labels_and_poo
     assert "may be above" not in beside.sentence()
     assert "may be above" in replace(beside, level=None).sentence()
     assert "with probability 0.95" in allowed_sentence(gap, 0.1, FITTED)
-    assert allowed_sentence(gap, 0.1, INFEASIBLE).endswith("About 800 to 1,600 labels are needed.")
+    assert allowed_sentence(gap, 0.1, INFEASIBLE) == "Too few labels to be sure."
+    assert "by labels and pool together that is not sure" in allowed_sentence(Guess(0.04), 0.1, INFEASIBLE)
+    assert "By these labels it is within" in allowed_sentence(Guess(0.04), 0.1, FITTED)
 
 
 def test_lots_and_a_constant_answer_are_named_whatever_else_is_said() -> None:
@@ -59,9 +61,14 @@ def test_an_infeasible_tolerance_names_what_is_reached_and_the_labels_needed() -
     assert "Infeasible with these 75 labels" in words
     assert "within 0.1 with probability 0.95" in words
     assert "the gap of this one is within 0.45. About 800 to 1,600 labels are needed." in words
-    assert "within 0.45; that costs 2.5 points" in said(INFEASIBLE | {"safety_cost": 0.025})
+    assert "within 0.45; to be so sure costs 2.5 points" in said(INFEASIBLE | {"safety_cost": 0.025})
     assert said(INFEASIBLE | {"cost_of_safe": 0.042}).endswith("gap within 0.1 costs 4.2 points of accuracy.")
     assert said(INFEASIBLE | {"cost_of_safe": float("nan")}) == words
+    # In the studio an estimate stands beside it, and names the gap.
+    points = safety_sentence(INFEASIBLE, 0.1, in_points=True)
+    assert points is not None
+    assert "within 10 points with probability 0.95. About 800" in points
+    assert "0.45" not in points
 
 
 @pytest.mark.parametrize(("rows", "beyond"), [(600, True), (900, False), (None, False)])
@@ -72,8 +79,8 @@ def test_labels_that_the_pool_does_not_have_are_named(rows: int | None, beyond: 
 def test_the_price_of_safety_is_said() -> None:
     costly = FITTED | {"safety_cost": 0.021}
     assert said(costly) == (
-        "This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With "
-        "more labels it would give up less."
+        "To be sure of a gap within 0.1 with probability 0.95, and not only in the mean, costs 2.1 points of "
+        "accuracy. With more labels it would cost less."
     )
 
 

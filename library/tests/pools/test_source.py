@@ -20,6 +20,7 @@ from fairask.errors import SampleWarning, UserError
 from fairask.pools import open_pool, open_source
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files, local_path
+from library.tests.pools.engines import people_in
 
 # Ibis fetches results of DuckDB in a way that DuckDB warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -193,23 +194,9 @@ def test_a_csv_file_whose_types_change_is_explained(tmp_path: Path, monkeypatch:
 @pytest.fixture(params=["duckdb", "postgres"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """The table in an engine, with its key; PostgreSQL is a real server."""
-    given = people()
-    if request.param == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
-        with duckdb.connect(str(tmp_path / "people.db")) as database:
-            database.execute("CREATE TABLE people AS SELECT * FROM given")
-        yield open_source(f"duckdb:///{tmp_path}/people.db#people:id")
-        return
-    psycopg = pytest.importorskip("psycopg")
-    from studio.tests.study.postgres import running
-
-    with running() as url:
-        with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-            connection.execute("CREATE TABLE people (id bigint, age bigint, job text, sex text)")
-            with connection.cursor().copy("COPY people FROM STDIN") as copy:
-                for row in given.to_pylist():
-                    copy.write_row(tuple(row.values()))
-        found = open_source(f"{url.replace('postgresql', 'postgres')}/postgres#people:id")
+    types = "id bigint, age bigint, job text, sex text"
+    with people_in(request.param, people(), types, tmp_path) as address:
+        found = open_source(address)
         yield found
         found.table.get_backend().disconnect()
 

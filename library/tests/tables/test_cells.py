@@ -39,6 +39,8 @@ def column(tmp_path: Path, cells: list[str], delimiter: str = ",") -> tuple[list
         (["44654 €", "EUR 7"], None, ""),  # two signs are no common scale
         (["(5", "7"], None, ""),
         (["1,3", "2,4,1", "5"], None, ""),  # lists of choices
+        (["0,123", "1,250"], [0.123, 1.25], "decimal comma"),  # no thousands begin with 0
+        ([*map(str, range(40)), "1.234,5"], [*range(40), 1234.5], "decimal comma"),  # one cell decides
         (["5", "-", "Unknown"], [5, None, None], ""),
         (["02134", "10001"], ["02134", "10001"], ""),  # codes
         (["0", "10"], [0, 10], ""),

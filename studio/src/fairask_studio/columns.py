@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from fairask.tables import Encoder
 from fairask.tables.arrow import kind_of
 from fairask.tables.text import WORDS_OF_TEXT, count_words
 from fairask_studio.events import Document
@@ -95,26 +96,31 @@ _UNSEEN = {"image": "a model does not see images", "audio": "a model does not he
 
 
 def learned_columns(
-    columns: Iterable[ColumnInfo], left_out: Mapping[str, str]
+    columns: Iterable[ColumnInfo], encoder: Encoder
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the titles of the columns that a model learns from, and those of the others with the reason.
 
-    ``left_out`` is an encoder's own reason for columns that cannot train a model.
+    The encoder has its own reason for columns that cannot train a model, and reads the protected column where
+    models may use it.
 
     Examples
     --------
+    >>> from fairask.tables import fit_encoder
+    >>> table = pa.table({"age": [30, 40], "sex": ["f", "m"]})
     >>> age, sex = ColumnInfo("age", "number"), ColumnInfo("sex", "text", "protected", title="Sex")
-    >>> learned_columns([age, sex], {})
+    >>> learned_columns([age, sex], fit_encoder(table, ["age"]))
     (['age'], [('Sex', 'it names the group')])
+    >>> learned_columns([age, sex], fit_encoder(table))
+    (['age', 'Sex'], [])
     """
     learned, others = [], []
     for column in columns:
         title = column.title or column.name
-        if column.role == "feature":
+        if column.role == "feature" or (column.role == "protected" and column.name in encoder.columns):
             learned.append(title)
         else:
             media = _UNSEEN.get(column.display) if column.role == "shown" else None
-            others.append((title, left_out.get(column.name) or media or _WHY[column.role]))
+            others.append((title, encoder.left_out.get(column.name) or media or _WHY[column.role]))
     return learned, others
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import platform
 import shlex
@@ -14,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from sqlalchemy import make_url
 
 from fairask.audit.certificate import seal, written
@@ -27,12 +24,13 @@ from fairask.report.pages import StudyReport, render_card, render_certificate, r
 from fairask.report.words import visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
-from fairask.tables.sheets import check_code, csv_text
+from fairask.tables.sheets import csv_text
 from fairask_studio.advice import next_step
 from fairask_studio.columns import learned_columns
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
+from fairask_studio.files import parquet_file, task_data
 from fairask_studio.model import TableModel, model_bytes
 from fairask_studio.state import Answer, State
 from fairask_studio.store import is_url
@@ -77,7 +75,7 @@ def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[]
     flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
     files: dict[str, Callable[[], bytes]] = {
         "labels.csv": lambda: csv_text(*_with_data(study, flat)).encode(),
-        "labels.parquet": lambda: _labels_parquet(*_with_data(study, flat)),
+        "labels.parquet": lambda: parquet_file(*_with_data(study, flat)),
         "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
         "events.jsonl": lambda: "".join(
             visible(json.dumps(dataclasses.asdict(event), ensure_ascii=False)) + "\n"
@@ -156,12 +154,6 @@ def _with_data(study: Study, rows: list[Document]) -> tuple[list[str], list[list
     ]
 
 
-def _labels_parquet(names: list[str], rows: list[list[object]]) -> bytes:
-    buffer = io.BytesIO()
-    pq.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), buffer)
-    return buffer.getvalue()
-
-
 def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
     def annotation(who: str, label: str) -> Document:
         choice = {
@@ -176,11 +168,7 @@ def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
     cells = dict(zip(drawn, study.rows(drawn), strict=True))
     return [
         {
-            "data": {
-                **cells[row["row"]],
-                "fairask_row": row["row"],
-                "fairask_check": check_code(row["row"], cells[row["row"]]),
-            },
+            "data": task_data(row["row"], cells[row["row"]], cells[row["row"]]),
             "meta": {name: row[name] for name in ("batch", "component", "propensity")},
             "annotations": [annotation(who, label) for who, label in row["answers"].items()],
         }
@@ -239,7 +227,7 @@ def certificate_html(study: Study) -> str:
 
 def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
     status, config = study.status(), study.config
-    learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
+    learns, not_learned = learned_columns(config.columns, study.encoder)
     step = next_step(status)
     return StudyReport(
         title=_title(study.target),
@@ -254,6 +242,7 @@ def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
         columns=[*((name, "learned from") for name in learns), *not_learned],
         learns=learns,
         not_learned=not_learned,
+        inputs=[column.name for column in config.columns if column.role == "feature"],
     )
 
 

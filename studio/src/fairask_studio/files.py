@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 _OWN = ("row", "label", "note", CHECK)
 #: Columns of a file of known answers that are not the pool's.
 _OWN_KNOWN = ("row", "gold", "use", "explanation", "label", "note", CHECK)
+#: Names of a row's number and its check code in Label Studio's tasks.
+TASK_ROW, TASK_CHECK = "fairask_row", "fairask_check"
 #: How the name of a file to label may end.
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".parquet", ".json")
 
@@ -76,16 +78,7 @@ def write_rows(
     form = form or TableFormat()
     shown, suffix = config.shown, _suffix(path)
     if suffix == ".json":
-        tasks = [
-            {
-                "data": {
-                    **{name: cells[name] for name in shown},
-                    "fairask_row": row,
-                    "fairask_check": check_code(row, cells),
-                }
-            }
-            for row, cells in rows
-        ]
+        tasks = [{"data": task_data(row, cells, shown)} for row, cells in rows]
         write_whole(path, visible(json.dumps(tasks, ensure_ascii=False, indent=1)))
         return
     # A column of the pool with the name of one of the file's own columns is renamed. The check code stands
@@ -93,9 +86,7 @@ def write_rows(
     names = ["row", "label", "note", *(f"{name} (pool)" if name in _OWN else name for name in shown), CHECK]
     table = [[row, "", "", *(cells[name] for name in shown), check_code(row, cells)] for row, cells in rows]
     if suffix == ".parquet":
-        buffer = io.BytesIO()
-        pq.write_table(pa.table({name: [r[i] for r in table] for i, name in enumerate(names)}), buffer)
-        write_whole(path, buffer.getvalue())
+        write_whole(path, parquet_file(names, table))
     elif suffix == ".xlsx":
         write_whole(path, workbook(names, table))
     elif suffix == ".jsonl":
@@ -107,6 +98,19 @@ def write_rows(
         encoding = form.encoding or "utf-8"
         with reading(path.name, "--encoding takes names like utf-8-sig or cp1252", StudyError):
             write_whole(path, text.encode(encoding, "backslashreplace"))
+
+
+def task_data(row: int, cells: Mapping[str, Cell], shown: Iterable[str]) -> Document:
+    """Return the data of a task of Label Studio: cells, the row's number and its check code."""
+    named = {name: cells[name] for name in shown}
+    return {**named, TASK_ROW: row, TASK_CHECK: check_code(row, cells)}
+
+
+def parquet_file(names: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
+    """Return rows as a Parquet file."""
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), buffer)
+    return buffer.getvalue()
 
 
 def _suffix(path: Path) -> str:
@@ -243,7 +247,7 @@ def _from_label_studio(tasks: object) -> Told:
     for number, task in enumerate(tasks, 1):
         where = f"task {number}"
         try:
-            row = task["data"]["fairask_row"]
+            row = task["data"][TASK_ROW]
             results = [
                 r for a in task.get("annotations", []) if not a.get("was_cancelled") for r in a["result"]
             ]
@@ -257,8 +261,8 @@ def _from_label_studio(tasks: object) -> Told:
             )
         if choices:
             _add(told, row, choices[0], note, where)
-            cells = {n: v for n, v in task["data"].items() if n not in ("fairask_row", "fairask_check")}
-            code = text_of(task["data"].get("fairask_check"))
+            cells = {n: v for n, v in task["data"].items() if n not in (TASK_ROW, TASK_CHECK)}
+            code = text_of(task["data"].get(TASK_CHECK))
             told.returned.append(ReturnedRow(told.rows[-1], str(told.rows[-1]), code, cells))
     return told
 

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.audit.bounds.proportions import wilson
-from fairask.errors import UserError
-from fairask.people import LabelError, People
+from fairask.people import LabelError, People, TooFewGold
 from fairask_studio import events as happened
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
@@ -230,13 +229,16 @@ def crew_of(state: State, groups: Sequence[object] | NDArray[np.object_]) -> Peo
 
 
 def crew_label_errors(state: State, crew: People | None) -> dict[Any, LabelError] | None:
-    """Return how often labels are wrong, where gold rows are enough to say it; None where they are not."""
+    """Return how often labels are wrong; None where gold rows are too few to say it.
+
+    Raises UserError where gold rows forbid to take labels as right, and do not say how often they are wrong.
+    """
     if crew is None:
         return None
     settled = not any(state.is_tied(row) for row in state.answers)
     try:
         found = crew.label_errors(state.config.overlap, settled=settled)
-    except UserError:
+    except TooFewGold:
         return None
     return found if min(min(error.rows) for error in found.values()) >= FEWEST_GOLD else None
 

@@ -133,17 +133,18 @@ def check_signed(folder: Path, key: str | None) -> SignedCheck:
         The public key of who must have signed.
     """
     found, file = read_certificate(folder / SIGNED)
-    problems = other_signer(found, file, key)
-    files = found.get("files", {})
-    for name, digest in files.items():
-        if not (folder / name).is_file():
-            problems.append(f"{name} is missing")
-        elif file_digest(folder / name, hidden=False) != digest:
-            problems.append(f"{name} was changed after it was signed")
-    others = {path.name for path in folder.iterdir()} - {*files, SIGNED}
-    problems += [f"{name} was not signed" for name in sorted(others)]
-    words = signer_words(found, key)
-    return SignedCheck(len(files), found.get("events", 0), found.get("hash", ""), words, tuple(problems))
+    # Without its signature the file could say anything: one that is missing is a problem without a key, too.
+    problems = other_signer({**found, "signature": found.get("signature")}, file, key)
+    there = {path.name: path for path in folder.iterdir()}
+    with reading(file.name, "Export again, or restore it from a copy", StudyError):
+        files, events, last = dict(found["files"]), int(found["events"]), str(found["hash"])
+        for name, digest in files.items():
+            if name not in there:
+                problems.append(f"{name} is missing")
+            elif file_digest(there[name], hidden=False) != digest:
+                problems.append(f"{name} was changed after it was signed")
+    problems += [f"{name} was not signed" for name in sorted({*there} - {*files, SIGNED})]
+    return SignedCheck(len(files), events, last, signer_words(found, key), tuple(problems))
 
 
 def check_certificate(

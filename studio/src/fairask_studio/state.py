@@ -150,6 +150,7 @@ class State:
     skipped: int = 0
     audit: OpenAudit | None = None
     audits: Counter[str] = field(default_factory=Counter)  #: audits begun, by the digest of their model
+    proof: Audit | None = None  #: the audit of the last certificate
     watch: Document | None = None  #: of the certified model, from month to month, and where it stands
     audited: int = 0  #: rows drawn for audits and not skipped; they are not part of the budget
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
@@ -263,7 +264,7 @@ class State:
                 self.audits[model["digest"]] += 1
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
-                self.watch = None
+                self.watch, self.proof = None, None if self.audit is None else self.audit.audit
                 if certificate["verdict"] == "certified":
                     seen = certificate["model"]["seen"]
                     self.kept = next(entry for entry in self.history if entry["seen"] == seen)

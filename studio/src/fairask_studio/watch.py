@@ -34,10 +34,14 @@ def watch_of(state: State) -> Watch:
             "the study's model is not certified, so there is no certificate to watch",
             "Audit it first: fairask study certify",
         )
-    return Watch(
+    watch = Watch(
         made["groups"], metric=made["metric"], tolerance=made["tolerance"], delta=made["delta"],
         certified=made["at"][:7],
     )  # fmt: skip
+    if state.proof is not None:  # people err in a month's labels as they did in the audit's
+        strata = state.proof.to_dict()["strata"]
+        watch.noise, watch.doubt = np.array(strata["noise"]), np.array(strata["doubt"])
+    return watch
 
 
 def add_month(

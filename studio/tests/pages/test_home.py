@@ -214,7 +214,8 @@ def test_the_page_says_what_the_model_will_learn_from(home: TestClient) -> None:
     assert ["sex", "it names the group"] in found.json()["not_learned"]
     sent = home.post("/api/tables", params={"name": "ids.csv"}, content=csv.encode()).json()
     nothing = home.post(f"/api/tables/{sent['id']}/learned", json={"protected": ["sex"]}).json()
-    assert "no column is left to learn from" in nothing["refused"]
+    assert nothing["refused"].startswith("No column is left to learn from ('id': ")
+    assert nothing["refused"].endswith("The model needs a column besides the protected ones.")
     given = {"table": sent["id"], "name": "ids", "question": "Is it?", "classes": ["no", "yes"]}
     refused = home.post("/api/studies", json={**given, "protected": ["sex"], "budget": 20})
     assert "no column is left to learn from" in refused.json()["detail"]

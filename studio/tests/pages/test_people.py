@@ -132,6 +132,7 @@ def test_a_role_is_changed_at_once_and_an_owner_stays(team: tuple[Study, str]) -
     assert ada.put("/api/people/bob", json={"role": "king"}).status_code == 422
     assert bob.put("/api/people/bob", json={"role": "owner"}).status_code == 403
     assert [(p.name, p.role) for p in study.people.all()] == [("ada", "owner"), ("bob", "reviewer")]
+    assert study.people.changed() == []  # the study is still whole
 
 
 def test_the_public_address_is_a_setting(team: tuple[Study, str]) -> None:

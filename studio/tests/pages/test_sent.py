@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ ROWS = 40
 TABLE = "photo,sex\n" + "\n".join(f"{i}.png,{'fm'[i % 2]}" for i in range(ROWS))
 
 
-def _vectors() -> bytes:
+def _vectors(rows: int = ROWS) -> bytes:
     data = io.BytesIO()
-    np.save(data, np.random.default_rng(0).normal(size=(ROWS, 4)))
+    np.save(data, np.random.default_rng(0).normal(size=(rows, 4)))
     return data.getvalue()
 
 
@@ -59,6 +60,34 @@ def test_a_zip_of_a_table_images_and_vectors_becomes_a_study(home: TestClient, t
         assert study.encoder.columns == ["vectors"]
     assert home.post("/api/studies/photos/copy", json={"name": "again"}).status_code == 201
     assert (tmp_path / "again" / "media" / "3.png").read_bytes() == PNG
+
+
+def test_an_image_that_is_sent_again_or_beside_others_stays_its_own() -> None:
+    files = SentFiles()
+    pictures = {f"{i}.png": PNG + bytes([i]) for i in range(200)}
+    files.add("0.png", pictures["0.png"])  # its reply was lost: it comes again
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(files.add, pictures, pictures.values()))
+    for name, data in pictures.items():
+        found = files.find(f"photos/{name}")
+        assert found is not None
+        assert found.read_bytes() == data
+
+
+def test_cells_that_no_file_can_be_called_leave_no_half_study(home: TestClient, tmp_path: Path) -> None:
+    for cell in ("0.png/0.png", f"{'x' * 300}/0.png", "/images/0.png", "../0.png"):
+        table = f"{TABLE}\n{cell},f\n0.png,m"
+        sent = home.post("/api/tables", params={"name": "table.csv"}, content=table.encode()).json()
+        place = f"/api/tables/{sent['id']}/files"
+        home.put(place, params={"name": "0.png"}, content=PNG)
+        home.put(place, params={"name": "vectors.npy"}, content=_vectors(ROWS + 2))
+        made = _make(home, sent["id"])
+        assert made.status_code in (201, 422), made.text
+        assert (tmp_path / "photos").exists() is (made.status_code == 201)
+        if made.status_code == 201:
+            notes = home.get(f"/api/tables/{sent['id']}").json()["notes"]
+            assert notes[0].startswith("40 files that the table names were not sent")
+            home.request("DELETE", "/api/studies/photos", json={"name": "photos"})
 
 
 def test_files_of_a_folder_are_sent_one_by_one(home: TestClient) -> None:

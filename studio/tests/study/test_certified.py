@@ -240,6 +240,19 @@ def test_a_signed_export_is_of_these_files_and_of_this_log(make: Make, tmp_path:
         (out / name).write_bytes(kept.replace(b"1", b"2", 1))
         assert verify(out, "--key", public)[0] == 1, name
         (out / name).write_bytes(kept)
+    # Whoever changes a file can take the signature out of the list as well.
+    kept = (out / "signed.json").read_bytes()
+    for change, wrong in (
+        ({}, "it has no signature"),
+        ({"files": 5}, "damaged"),
+        ({"events": "x"}, "damaged"),
+    ):
+        unsigned = {name: said for name, said in signed.items() if name != "signature"} | change
+        (out / "signed.json").write_text(json.dumps(unsigned))
+        code, said = verify(out)
+        assert (code > 0, wrong in said) == (True, True), said
+        assert "should not happen" not in said
+    (out / "signed.json").write_bytes(kept)
     (out / "more.csv").write_text("x")
     assert "more.csv was not signed" in verify(out, "--key", public)[1]
     (out / "more.csv").unlink()

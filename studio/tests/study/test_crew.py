@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fairask.audit import Audit
+from fairask.errors import UserError
 from fairask_studio import Study, StudyError
 from fairask_studio.events import KnownAnswered
 from fairask_studio.gold import GOLD, KnownRow
@@ -20,8 +21,13 @@ Make = Callable[..., Study]
 PEOPLE = ("ann", "bob", "cem")
 
 
-def harsh_study(make: Make, gold: int = 240, rows: int = 200, **settings: int) -> tuple[Study, np.ndarray]:
-    """A study whose ann says no to half of the women who deserve yes; others err in 5 %."""
+def harsh_study(
+    make: Make, gold: int = 240, rows: int = 200, flip: int = 0, **settings: int
+) -> tuple[Study, np.ndarray]:
+    """A study whose ann says no to half of the women who deserve yes; others err in 5 %.
+
+    With ``flip`` the right answers of gold rows are marked the wrong way round.
+    """
     rng, n = np.random.default_rng(5), 1000
     x, sex = rng.normal(size=n), np.where(rng.random(n) < 0.5, "f", "m")
     truth = (x + rng.normal(size=n) > 0).astype(int)
@@ -35,7 +41,7 @@ def harsh_study(make: Make, gold: int = 240, rows: int = 200, **settings: int) -
         return int(truth[row] ^ (rng.random() < (0.5 if harsh else 0.05)))
 
     marked = list(range(n - gold, n))
-    study.mark_known([KnownRow(row, int(truth[row]), GOLD) for row in marked], "owner")
+    study.mark_known([KnownRow(row, int(truth[row]) ^ flip, GOLD) for row in marked], "owner")
     for who in PEOPLE:
         answered = (KnownAnswered(row, says(who, row), GOLD, 5 * i + 1) for i, row in enumerate(marked))
         with study.store.write() as turn:
@@ -84,6 +90,15 @@ def test_with_few_gold_rows_labels_are_taken_as_right_and_the_page_says_so(make:
     assert any("labels told are right" in words for words in audit.audit.certificate().assumptions)
 
 
+def test_gold_rows_that_forbid_an_audit_do_not_leave_labels_as_right(make: Make) -> None:
+    study, _ = harsh_study(make, flip=1)
+    assert "such labels say nothing" in people_errors(study)["refused"]
+    study.refit(force=True)
+    with pytest.raises(UserError, match="such labels say nothing"):
+        study.start_audit(60)
+    assert study.state().audit is None
+
+
 def test_second_opinions_are_asked_where_labels_are_doubtful_and_the_log_keeps_how_likely(make: Make) -> None:
     study, truth = harsh_study(make)
     asked = study.ask_again(40, "owner")
@@ -121,4 +136,4 @@ def test_without_answers_nothing_can_be_asked_again_and_one_person_goes_on(make:
 
 def test_without_shared_rows_nothing_is_said(make: Make) -> None:
     study = make()
-    assert people_errors(study) == {"shared": 0, "errors": [], "suspects": [], "labels": None}
+    assert people_errors(study) == {"shared": 0, "errors": [], "suspects": [], "labels": None, "refused": ""}

@@ -12,9 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fairask.cli._app import app
+from fairask.people import LabelError
 from fairask_studio import Study
+from fairask_studio.watch import watch_of
 from studio.tests.study.conftest import people_table, truth
-from studio.tests.study.test_certified import Make, certified, fitted
+from studio.tests.study.test_certified import Make, answer, certified, fitted
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 NEW = people_table(600)
@@ -58,6 +60,22 @@ def test_a_month_is_decided_labelled_and_shown(make: Make, month: Path) -> None:
             assert [event.kind for event in turn.each_event()].count("watched") == 2
     assert run(place, month, "--month", "2099-02", "--known", "truth")[0] == code
     assert run(place, month, "--month", "2099-02", "--known", "truth")[0] == 2  # once each
+
+
+def test_wrong_labels_of_the_audit_are_allowed_for(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned = LabelError((0.01, 0.02), (0.001, 0.002), (100, 100))
+    study = fitted(make)
+    groups = [str(name) for name in study.groups]
+    monkeypatch.setattr("fairask_studio.study.crew_label_errors", lambda *_: dict.fromkeys(groups, learned))
+    study.start_audit(60)
+    while rows := study.ask(60):
+        answer(study, rows)
+    document = study.certify()
+    if document["verdict"] != "certified":  # what is watched is the subject
+        study.state().certificates[-1]["verdict"] = "certified"
+    watch = watch_of(study.state())
+    assert watch.noise[0, :, 0].tolist() == [0.01, 0.02]
+    assert watch.doubt[:, 0].tolist() == [0.001, 0.002]
 
 
 def test_another_model_has_no_watch(make: Make, month: Path) -> None:

@@ -28,14 +28,19 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError
 from fairask.matrix import row_set
-from fairask.metrics import Float, Int, binary_labels, is_gap
+from fairask.metrics import RATES, Float, Int, binary_labels, is_gap
 from fairask.pools import Pool
-from fairask.report.words import judge_sentence, learned_noise_sentence, observed_sentences
+from fairask.report.words import (
+    DRAWN_ONCE,
+    judge_sentence,
+    learned_noise_sentence,
+    observed_sentences,
+    unknown_groups_sentence,
+)
 
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
 _FORMAT = 1
-_RATES = {1: "tpr", 0: "fpr"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +172,7 @@ class Audit:
         rows = PoolRows.of_arrays(
             pred, groups, trained_on=trained_on, pos_label=pos_label, seed=plan.random_state,
             known=known_codes(known, classes), score=score, cost=cost,
-            observed=None if observed is None else known_codes(_given(observed, groups), classes),
+            observed=None if observed is None else known_codes(_given(observed, groups), classes, "observed"),
             missing=missing, judge=judge,
         )  # fmt: skip
         self._begin(_strata(rows, plan, noise), plan, classes)
@@ -559,8 +564,11 @@ class Audit:
             made = self._certificate(which, asked)
         else:
             delta = self.plan.delta / (1 if which == "pool" else len(claims))
-            sizes = self._strata.by_decision(asked.model)
-            made = parity(self.groups, sizes, which, asked.tolerance, delta, asked.metric)
+            *sizes, no, yes = self._strata.by_decision(asked.model).tolist()
+            made = parity(
+                self.groups, np.array(sizes), which, asked.tolerance, delta, asked.metric,
+                unknown=(no, yes), drawn=self._strata.drawn,
+            )  # fmt: skip
         settings = digest_of_settings(self.plan.to_dict())
         return dataclasses.replace(made, digests={"pool": self._strata.fingerprint, "settings": settings})
 
@@ -576,7 +584,7 @@ class Audit:
         rates = {}
         for label in labels:
             limits = layout.limits(counts, asked.model, label, 1.0, population=False)
-            rates[_RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
+            rates[RATES[label]] = tuple(map(float, limits.rate[0, : layout.n_groups]))
         few = [ones if label == 1 else zeros for label in labels]
         finished = own @ (counts.size - counts.labels)[0] == 0
         unclear = [
@@ -680,10 +688,7 @@ class Audit:
             f"Rows were drawn by the audit, uniformly within each ({cell}), and looked at on schedule.",
         ]
         if strata.drawn:
-            found.append(
-                "The classifier is randomised: each decision was drawn once with a fixed seed; those are "
-                "audited."
-            )
+            found.append(DRAWN_ONCE)
         if target == "population":
             found.append("The pool is a random sample of the population.")
         if strata.observed is not None:
@@ -709,10 +714,7 @@ class Audit:
                 "the verdict."
             )
         if n := self._unknown_groups:
-            share = n / max(self.pool_size, 1)
-            found.append(
-                f"The group of {n:,} rows ({share:.1%}) is unknown: the bounds hold whichever they belong to."
-            )
+            found.append(unknown_groups_sentence(n, self.pool_size))
         if (n := len(self.schedule.claims)) > 1:
             found.append(f"{n} claims share the error: all verdicts hold together (Holm).")
         return tuple(found)

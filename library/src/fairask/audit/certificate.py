@@ -40,6 +40,7 @@ STATE, CERTIFICATE = "audit.json", "certificate.json"
 #: What the owner of a study signed of its export: the digests of its files.
 SIGNED = "signed.json"
 
+_GIVE = "give the JSON file of a certificate"
 _POWER = 0.8
 _COLOURS = {"certified": "#1a7f4b", "refuted": "#b3261e", "undecided": "#8a6100"}
 _STYLE = """
@@ -304,7 +305,11 @@ class Certificate:
             within, beyond, less, more = ("at least", "below", "or more", "or less")
             goal, point = round(1 - self.tolerance, 10), 1 - self.estimate
             low, high = 1 - self.lower, 1 - self.upper
-        if self.valid == "known":
+        if self.valid == "known" and low != high:
+            sure = "computed on the whole pool"
+            if self.unknown_groups:
+                sure = f"whichever group {self.unknown_groups:,} rows belong to"
+        elif self.valid == "known":
             side = within if self.verdict == "certified" else beyond
             verdict, value = self.verdict.capitalize(), f"{point:.3g}"
             return f"{verdict}: {what} is {value}, {side} {goal:g} (computed on the whole pool)."
@@ -599,7 +604,7 @@ def check_issued(
             f"{file.name} is a study's certificate, which speaks of a model and a pool",
             f"give both: fairask verify {certificate} MODEL POOL",
         )
-    with reading(file.name, "give the JSON file of a certificate", UserError):
+    with reading(file.name, _GIVE, UserError):
         problems = [
             *(changes(found) or other_files(found, file)),
             *([] if pool is None else other_table(found, Path(pool))),
@@ -623,10 +628,10 @@ def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], Path]:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise UserError(f"{file}: {error.strerror}", "give the JSON file of a certificate") from error
-    found = parse_json(content, file.name, remedy="give the JSON file of a certificate")
+        raise UserError(f"{file}: {error.strerror}", _GIVE) from error
+    found = parse_json(content, file.name, remedy=_GIVE)
     if not isinstance(found, dict):
-        raise UserError(f"{file.name} holds no certificate", "give the JSON file of a certificate")
+        raise UserError(f"{file.name} holds no certificate", _GIVE)
     return found, file
 
 
@@ -635,15 +640,15 @@ def changes(found: dict[str, Any]) -> list[str]:
     issued = found["certificates"]
     problems = [f"{name}: {problem}" for name, one in issued.items() for problem in check_certificate(one)]
     verdicts = {name: one["verdict"] for name, one in issued.items()}
-    if found["verdict"] != joint_verdict(verdicts, found.get("target", next(iter(verdicts)))):
+    target = found.get("target", next(iter(verdicts), ""))
+    if target not in verdicts or found["verdict"] != joint_verdict(verdicts, target):
         problems.append(f"its verdict, {found['verdict']}, is not that of its certificates")
     return problems or broken_seal(found)
 
 
 def broken_seal(found: dict[str, Any]) -> list[str]:
     """Return what is to be said of a document that was changed."""
-    broken = not is_sealed(found)
-    return ["it was changed after it was issued"] if broken else []
+    return [] if is_sealed(found) else ["it was changed after it was issued"]
 
 
 def other_table(found: dict[str, Any], pool: Path) -> list[str]:

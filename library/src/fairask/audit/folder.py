@@ -402,25 +402,23 @@ class AuditFolder:
         return {columns["predictions"], *groups, *telling, *judged} - self.shown
 
     def _finish(self) -> Decided:
-        notes = tuple(f"Of the table, {note}." for note in self.notes)
         made = {target: self.audit.certificates(target) for target in TARGETS}
-        plan, register = self.audit.plan, self.state["register"]
-        rests = (*notes, repeats_sentence(register, plan.delta))
+        pool, register = self.state["pool"], self.state["register"]
         told = sorted(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
         told += [(row, SKIPPED) for row in sorted(self.state["audit"]["skipped"])]
         digests = {
-            "table": self.state["pool"]["sha256"],
-            "model": self.state["pool"]["decisions"],
-            "labels": digest_of_settings({"known": self.state["pool"]["labels"], "told": told}),
+            "table": pool["sha256"],
+            "model": pool["decisions"],
+            "labels": digest_of_settings({"known": pool["labels"], "told": told}),
             "log": file_digest(self.folder / STATE, hidden=False),
         }
         decided = Decided(
             self.audit.n_labels,
-            _by_target(made, plan.target, rests, self.state["pool"]["sha256"]),
+            _by_target(made, self.audit.plan, pool, register),
             self._facts(),
             self.folder,
             digests,
-            Tally.from_dict(self.state["pool"]["tally"]),
+            Tally.from_dict(pool["tally"]),
             self._accuracy(),
             register,
             self.key,
@@ -501,8 +499,6 @@ class KnownLabels:
         """Write the certificates."""
         made = {target: self.table.certify(self.plan, target) for target in TARGETS}
         register = _register(self.key, self.pool, self.pool["labels"], self.columns, self.plan)
-        notes = (f"Of the table, {note}." for note in self.pool["notes"])
-        rests = (*notes, repeats_sentence(register, self.plan.delta))
         self.folder.mkdir(exist_ok=True)
         digests = {
             "table": self.pool["sha256"], "model": self.pool["decisions"], "labels": self.pool["labels"],
@@ -511,7 +507,7 @@ class KnownLabels:
         labels = int(self.table.pool.counts[self.table.pool.label >= 0].sum())
         decided = Decided(
             labels,
-            _by_target(made, self.plan.target, rests, self.pool["sha256"]),
+            _by_target(made, self.plan, self.pool, register),
             facts | _signer_fact(self.key),
             self.folder,
             digests,
@@ -575,19 +571,23 @@ def _signer_fact(key: OwnerKey | None) -> dict[str, str]:
 
 
 def _by_target(
-    made: Mapping[str, list[Certificate]], first: str, rests: tuple[str, ...], sha256: str
+    made: Mapping[str, list[Certificate]],
+    plan: AuditPlan,
+    pool: Mapping[str, Any],
+    register: Mapping[str, Any] | None,
 ) -> dict[str, Certificate]:
-    """Name the certificates by target and metric, those of the first target first; add what they rest on."""
-    found = {}
-    for target in sorted(made, key=lambda t: t != first):
+    """Name the certificates by target and metric, the plan's target first; add what they rest on."""
+    found, notes = {}, [f"Of the table, {note}." for note in pool["notes"]]
+    repeats = repeats_sentence(register, plan.delta)
+    for target in sorted(made, key=lambda t: t != plan.target):
         for number, one in enumerate(made[target]):
             needs = QUESTIONS[one.metric].labels and one.valid != "known"
             found[target if not number else f"{target}: {one.metric}"] = dataclasses.replace(
                 one,
                 # What is computed finds the same whenever it is repeated.
-                assumptions=(*one.assumptions, *(rests if needs else rests[:-1])),
+                assumptions=(*one.assumptions, *notes, *([repeats] if needs else [])),
                 groups=tuple(str(group) for group in one.groups),
-                digests={**one.digests, "pool": sha256},
+                digests={**one.digests, "pool": pool["sha256"]},
             )
     return found
 
@@ -716,9 +716,7 @@ def _resume(
             f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    with reading(
-        str(folder / STATE), "Restore it from a copy, or begin another audit with --out", AuditError
-    ):
+    with reading(str(folder / STATE), _RESTORE, AuditError):
         audit = Audit.from_dict(state["audit"])
         audit.certificate()  # numbers of rows that do not belong together are noticed here
         return source, audit

@@ -19,9 +19,9 @@ from fairask.audit.certificate import Certificate, GroupComparison, verdict_of
 from fairask.audit.plan import QUESTIONS, TARGETS, AuditMetric, AuditPlan, Question, check_question
 from fairask.checks import check_count, check_lengths, check_share
 from fairask.errors import EmptyCellWarning, UserError, suggest
-from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
+from fairask.metrics import RATES, Float, Int, binary_labels, encode_groups, soft_predictions
+from fairask.report.words import DRAWN_ONCE, unknown_groups_sentence
 
-_RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
 _SAMPLE = (
     "the population of which {} are a random sample (of a finite pool, the bounds are too wide rather than "
     "too narrow)"
@@ -160,7 +160,7 @@ def certify(
 
 
 def certify_known(
-    groups: Sequence[object], labels: Int, rows: Int, plan: AuditPlan, target: str
+    groups: Sequence[object], labels: Int, rows: Int, plan: AuditPlan, target: str, *, drawn: bool = False
 ) -> list[Certificate]:
     """Certificates of all claims of a plan from labels that exist already, of all rows or a random part.
 
@@ -175,6 +175,8 @@ def certify_known(
         All rows: by decision and group.
     plan : AuditPlan
     target : {"pool", "population"}
+    drawn : bool
+        Whether the model is randomised and its decisions were drawn.
 
     Examples
     --------
@@ -196,7 +198,7 @@ def certify_known(
             f"The {told:,} rows with a label are a random part of all {int(rows.sum()):,}, within each group."
         )
     rests = ["The model was fixed before the labels were looked at, and none of these rows trained it."]
-    rests += ["The labels are right.", part]
+    rests += ["The labels are right.", part, *([DRAWN_ONCE] if drawn else [])]
     if target == "population":
         rests.append("The rows are a random sample of the population.")
     if not counted and len(claims) > 1:
@@ -207,7 +209,7 @@ def certify_known(
         question = claim.question
         if not question.labels:
             by_stratum = rows.T.ravel()
-            made.append(parity(groups, by_stratum, target, claim.tolerance, delta, claim.metric))
+            made.append(parity(groups, by_stratum, target, claim.tolerance, delta, claim.metric, drawn=drawn))
             continue
         sizes: dict[int | None, Int] = {label: labels[label].sum(axis=0) for label in question.labels}
         large = max(int(size.max()) for size in sizes.values()) > _MOST_EXACT
@@ -274,9 +276,20 @@ def _refuse_uneven(groups: Sequence[object], labelled: Int, rows: Int) -> None:
 
 
 def parity(
-    groups: Sequence[object], sizes: Int, target: str, tolerance: float, delta: float, metric: str = "dp"
+    groups: Sequence[object],
+    sizes: Int,
+    target: str,
+    tolerance: float,
+    delta: float,
+    metric: str = "dp",
+    *,
+    unknown: tuple[int, int] = (0, 0),
+    drawn: bool = False,
 ) -> Certificate:
     """Certificate for ``"dp"`` or ``"selection-ratio"`` from the rows of strata ``2 * group + decision``.
+
+    ``unknown`` are the rows of unknown group, decided 0 and 1: the bounds hold whichever they belong to.
+    ``drawn`` says that the model is randomised.
 
     Examples
     --------
@@ -287,21 +300,63 @@ def parity(
     size = sizes[0::2] + sizes[1::2]
     here = np.flatnonzero(size)
     hits, size, names = sizes[1::2][here], size[here], tuple(str(groups[g]) for g in here.tolist())
-    name = "exact" if size.max() <= _MOST_EXACT and not QUESTIONS[metric].ratio else "clopper-pearson"
-    return _certificate(
+    small = size.max() <= _MOST_EXACT and not QUESTIONS[metric].ratio and not any(unknown)
+    made = _certificate(
         {None: hits.astype(np.float64)},
         {None: size},
-        "known" if target == "pool" else name,
+        "known" if target == "pool" else "exact" if small else "clopper-pearson",
         delta,
         metric=metric,
         tolerance=tolerance,
         delta=delta,
-        assumptions=(_WHOLE,) if target == "pool" else _SEEN,
+        assumptions=(*((_WHOLE,) if target == "pool" else _SEEN), *([DRAWN_ONCE] if drawn else [])),
         n_labels=0,
         rows=int(size.sum()),
         groups=names,
         positives=(0,) * len(names),
         negatives=(0,) * len(names),
+    )
+    return _of_any_group(made, hits, size, unknown, delta) if any(unknown) else made
+
+
+def _of_any_group(
+    made: Certificate, hits: Int, size: Int, unknown: tuple[int, int], delta: float
+) -> Certificate:
+    """Widen a certificate of selection rates for rows of unknown group, decided 0 and 1.
+
+    A group's rate is least if all of those decided 0 are its own, and greatest if all decided 1 are. Two
+    groups can be at opposite ends at once, because these are different rows.
+    """
+    least, most = (hits, size + unknown[0]), (hits + unknown[1], size + unknown[1])
+    each = pairs(len(size))
+
+    def ends(level: float) -> tuple[Float, Float]:
+        if made.method == "known":
+            return least[0] / least[1], most[0] / most[1]
+        return clopper_pearson(*least, level / 2)[0], clopper_pearson(*most, level / 2)[1]
+
+    # As in other certificates, lower bounds share the error, and upper bounds need not.
+    (low, high), (lowest, highest) = ends(delta), ends(delta / len(each))
+    compared = []
+    for pair, (a, b) in zip(made.comparisons, each, strict=True):
+        lower, upper = lowest[a] - highest[b], high[a] - low[b]
+        if QUESTIONS[made.metric].ratio:
+            lower = max(1 - highest[a] / lowest[b], -1.0) if lowest[b] else -1.0
+            upper = 1 - low[a] / high[b] if high[b] else 0.0
+        verdict = verdict_of(lower, upper, made.tolerance)
+        compared.append(replace(pair, lower=float(lower), upper=float(upper), verdict=verdict))
+    lower, upper = (max([0.0, *(getattr(c, end) for c in compared)]) for end in ("lower", "upper"))
+    verdict, n = verdict_of(lower, upper, made.tolerance), sum(unknown)
+    return replace(
+        made,
+        lower=lower,
+        upper=upper,
+        verdict=verdict,
+        # More rows do not tell of which group these are.
+        more_labels=0 if verdict != "undecided" or made.method == "known" else None,
+        comparisons=tuple(compared),
+        unknown_groups=n,
+        assumptions=(*made.assumptions, unknown_groups_sentence(n, int(size.sum()) + n)),
     )
 
 
@@ -346,11 +401,16 @@ def _certificate(
     """Bound the gap at a level; the bounds enclose the estimate where there is one."""
     question = QUESTIONS[metric]
     with np.errstate(invalid="ignore"):
-        rates = {_RATE[label]: tuple(map(float, hits[label] / sizes[label])) for label in hits}
+        rates = {RATES[label]: tuple(map(float, hits[label] / sizes[label])) for label in hits}
     # Nobody is selected: no group less often than another.
     nobody = not question.labels and not hits[None].any()
     estimate = 0.0 if nobody else float(np.max([question.gap(values) for values in rates.values()]))
-    lower, upper = (0.0, 1.0) if math.isnan(estimate) else (estimate, estimate)
+    lower, upper = estimate, estimate
+    if math.isnan(estimate):
+        # A group's rate does not exist: the gap is at least that of the others.
+        others = [[v for v in values if not math.isnan(v)] for values in rates.values()]
+        lower = max([0.0, *(question.gap(values) for values in others if any(values))])
+        upper = 1.0
     if method != "known":
         counts: RateCounts = {label: (np.rint(hits[label]).astype(np.int64), sizes[label]) for label in hits}
         found = METHODS[method]

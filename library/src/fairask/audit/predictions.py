@@ -38,14 +38,14 @@ from fairask.audit.strata import (
     queue_length,
 )
 from fairask.audit.tally import Tally
-from fairask.errors import TableError, UserError
+from fairask.errors import TableError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
 from fairask.people import LabelError, People
-from fairask.pools.engine import KEY, PRIME, ROWS, Engine
+from fairask.pools.engine import KEY, PRIME, ROWS, Engine, check_keys
 from fairask.pools.files import Files
 from fairask.pools.source import open_table
-from fairask.report.words import learned_from_sentence
+from fairask.report.words import learned_from_sentence, suspicion_with_rows
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
@@ -248,7 +248,7 @@ class AuditTable:
         np.add.at(rows, (pool.decision[0], pool.group), pool.counts)
         told = pool.label >= 0
         np.add.at(labels, (pool.label[told], pool.decision[0][told], pool.group[told]), pool.counts[told])
-        return certify_known(pool.names, labels, rows, plan, target)
+        return certify_known(pool.names, labels, rows, plan, target, drawn=pool.drawn)
 
     def digests(self) -> dict[str, str]:
         """The sha256 of the decisions, and of the labels that are known, in the order of the rows."""
@@ -368,34 +368,13 @@ def open_audit_table(
             + found.first({cell for cell in cells if cell.said is None}, ", the first is data row {}"),
             "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
         )
-    by_value: Counter[Hashable] = Counter()
-    for cell, n in zip(cells, counts.tolist(), strict=True):
-        by_value[cell.group] += n
-    ungrouped = np.array([is_missing(cell.group) for cell in cells])
-    if without := int(counts[ungrouped].sum()):
-        rows = found.rows_of(ungrouped)
-        where = "" if rows is None else numbered(rows)
-        of = int(counts.sum())
-        notes.append(missing_note(", ".join(specs), missing_groups, without, of, where))
-        if missing_groups == "drop":
-            by_value = Counter({value: n for value, n in by_value.items() if not is_missing(value)})
-    try:
-        grouped = GroupColumns.of(specs, by_value, any_size=any_size)
-    except TableError as error:
-        if not without or ungrouped.all() or missing_groups == "drop":
-            raise
-        raise TableError(error.what + (where and f": {where}"), error.remedy) from None
-    fold = folding(", ".join(specs), by_value, any_size=any_size)
-    notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
+    of_cell = _groups_of(found, specs, missing_groups, notes, any_size=any_size)
     # Groups are in the order of their names.
-    names = sorted(set(grouped.names) - ({UNKNOWN} if missing_groups == "unknown" else set()))
-    text = dict(zip(grouped.values, grouped.names, strict=True))
-    dropped = ungrouped & (missing_groups == "drop")
-    of_cell = ["" if out else text[fold(c.group)] for c, out in zip(cells, dropped, strict=True)]
+    names = sorted({name for name in of_cell if name} - ({UNKNOWN} if missing_groups == "unknown" else set()))
     group = np.array([names.index(name) if name in names else len(names) for name in of_cell])
+    dropped = np.array([not name for name in of_cell])
     group[dropped] = 0
-    right, label = None, np.full(len(cells), UNTOLD)
-    label[dropped] = OUT
+    right, label = None, np.where(dropped, OUT, UNTOLD)
     if truth is not None:
         value = find_positive(truth, [cell.truth for cell in cells], positive, notes, guess=False)
         right = np.array([cell.truth in value for cell in cells], dtype=np.int64)
@@ -409,20 +388,7 @@ def open_audit_table(
         labelled=truth is not None, notes=notes, hints=hints, span=(found.low, found.high),
     )  # fmt: skip
     said = [cell.said if cell.drawn else chance for cell, chance in zip(cells, chances, strict=True)]
-    errors = read_noise(noise)
-    if answers is not None:
-        if noise is not None:
-            raise TableError(
-                "--noise and --answers both say how often labels are wrong", "Give --answers alone"
-            )
-        errors = _learned(Path(answers), opinions or 1, classes, names, notes, hints)
-    elif opinions is not None:
-        raise TableError("--opinions is about the labels of --answers", "Give --answers with it")
-    try:
-        noise_table(errors, names)
-    except ValueError as error:
-        option = f"--noise {noise}" if answers is None else f"--answers {answers}"
-        raise TableError(f"{option}: {error}", f"Groups: {listed(names)}") from error
+    errors = _label_errors(noise, answers, opinions, classes, names, notes, hints)
     if told:
         codes = {cell.known: classes.code(cell.known) for cell in cells if cell.known is not None}
         for word, code in codes.items():
@@ -460,6 +426,63 @@ def open_audit_table(
             sizes[name] += n
     tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
     return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
+
+
+def _groups_of(
+    found: _Cells,
+    specs: Sequence[str],
+    missing_groups: MissingGroups | None,
+    notes: list[str],
+    *,
+    any_size: bool,
+) -> list[str]:
+    """Return the name of each cell's group, small ones merged; none where its rows are left out."""
+    protected, where = ", ".join(specs), ""
+    ungrouped = np.array([is_missing(cell.group) for cell in found.cells])
+    dropped = ungrouped & (missing_groups == "drop")
+    if without := int(found.counts[ungrouped].sum()):
+        rows = found.rows_of(ungrouped)
+        where = "" if rows is None else numbered(rows)
+        notes.append(missing_note(protected, missing_groups, without, int(found.counts.sum()), where))
+    by_value: Counter[Hashable] = Counter()
+    for cell, n, out in zip(found.cells, found.counts.tolist(), dropped, strict=True):
+        if not out:
+            by_value[cell.group] += n
+    try:
+        grouped = GroupColumns.of(specs, by_value, any_size=any_size)
+    except TableError as error:
+        if not without or ungrouped.all() or missing_groups == "drop":
+            raise
+        raise TableError(error.what + (where and f": {where}"), error.remedy) from None
+    fold = folding(protected, by_value, any_size=any_size)
+    notes += group_notes(protected, dict(zip(grouped.values, grouped.rows, strict=True)))
+    text = dict(zip(grouped.values, grouped.names, strict=True))
+    return ["" if out else text[fold(c.group)] for c, out in zip(found.cells, dropped, strict=True)]
+
+
+def _label_errors(
+    noise: str | None,
+    answers: str | Path | None,
+    opinions: int | None,
+    classes: Classes,
+    names: Sequence[str],
+    notes: list[str],
+    hints: list[str],
+) -> Noise:
+    """Return how often labels are wrong, as was said or as answers of people show."""
+    errors = read_noise(noise)
+    if answers is not None and noise is not None:
+        raise TableError("--noise and --answers both say how often labels are wrong", "Give --answers alone")
+    if answers is None and opinions is not None:
+        raise TableError("--opinions is about the labels of --answers", "Give --answers with it")
+    if answers is not None:
+        errors = _learned(Path(answers), opinions or 1, classes, names, notes, hints)
+    try:
+        noise_table(errors, names)
+    except ValueError as error:
+        option = f"--noise {noise}" if answers is None else f"--answers {answers}"
+        raise TableError(f"{option}: {error}", f"Groups: {listed(names)}") from error
+    return errors
 
 
 def _check_wanted(
@@ -672,7 +695,7 @@ def _learned(
     gold = int((people.truth >= 0).sum())
     digest = file_digest(file, hidden=False)[:12]
     notes.append(learned_from_sentence(file.name, digest, people.answers, len(people.names), gold, opinions))
-    hints += [suspicion.words for suspicion in people.suspects()]
+    hints += [suspicion_with_rows(suspicion.words, suspicion.rows) for suspicion in people.suspects()]
     return {name: found[name] for name in names}
 
 
@@ -763,8 +786,7 @@ class _CellQuery:
             for rows in held
         ]
         keys, strata, places = (np.concatenate(part) for part in zip(*found, strict=True))
-        if len(np.unique(keys)) < len(keys):
-            raise UserError("the key is not different in every row", "Name a column that tells rows apart")
+        check_keys(keys)
         kept, mine, _ = least_rows([(keys, strata, places.astype(np.uint64))], most)
         return np.split(kept, np.cumsum(np.bincount(mine, minlength=len(sizes)))[:-1])
 

@@ -116,13 +116,7 @@ def read_public(given: str) -> str:
 
 @dataclass(frozen=True)
 class OwnerKey:
-    """A private key, and the register of the audits that were begun with it.
-
-    Attributes
-    ----------
-    file : Path
-    private : Ed25519PrivateKey
-    """
+    """A private key, and the register of the audits that were begun with it."""
 
     file: Path
     private: Ed25519PrivateKey
@@ -255,11 +249,12 @@ class Register:
     def read(self) -> tuple[list[Entry], str]:
         """Return the entries and the sha256 of the last line; raise UserError where a line was changed."""
         entries, last = [], ""
-        lines = self.file.read_text("utf-8").splitlines() if self.file.exists() else []
+        # A byte that is no text becomes one that no line can have.
+        lines = self.file.read_text("utf-8", "replace").splitlines() if self.file.exists() else []
         for number, line in enumerate(lines, 1):
             try:
                 entry = Entry(**json.loads(line))
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, RecursionError) as error:
                 raise self._broken(number) from error
             if entry.before != last:
                 raise self._broken(number)

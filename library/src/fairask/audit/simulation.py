@@ -14,6 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairask.audit.bounds.methods import pairs
 from fairask.audit.plan import QUESTIONS, AuditPlan, PlanSettings, Question, Schedule
 from fairask.audit.strata import Counts, Layout, PoolRows, Strata
 from fairask.checks import check_count, check_lengths
@@ -229,8 +230,7 @@ def simulate_rows(rows: PoolRows, plan: AuditPlan, n_audits: int) -> AuditSimula
     size, ones = strata.sizes.astype(np.float64), strata.ones
     layout = replace(strata.layout, rest=plan.compare == "rest")
     schedule = replace(plan, target="pool", also=()).schedule(int(size.sum()), pilot=layout.pilot)
-    whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
-    gap = float(schedule.bounds(whole, layout, 0).estimate[0])
+    gap = float(schedule.bounds(Counts.whole(size, ones), layout, 0).estimate[0])
     shape = (n_audits, len(size))
     codes, used = play(
         Truth(np.broadcast_to(size, shape), np.broadcast_to(ones, shape)), schedule, layout, rng
@@ -455,31 +455,22 @@ def null_pools(
     share = (hits + 0.5) / (labels + 1)
     total = (size * share).sum(axis=-1)
     error = np.sqrt((size**2 * share * (1 - share) / np.maximum(labels, 1)).sum(axis=-1))
-    groups = len(size)
-    for a in range(groups):
-        for b in range(groups):
-            if a == b:
-                continue
-            centre = (known[a] + known[b]) / 2
-            reach = max(high[a] - low[a], high[b] - low[b]) / 2
-            levels = centre + reach * np.array([-1.0, 0.0, 1.0])
-            levels = (
-                np.clip(levels, 0.01, 1 - tolerance / 2)
-                if ratio
-                else np.clip(levels, tolerance / 2, 1 - tolerance / 2)
-            )
-            for level in np.unique(levels):
-                wanted = np.full(groups, level)
-                half = tolerance * level / (2 - tolerance) if ratio else tolerance / 2
-                wanted[a], wanted[b] = level + half, level - half
-                for step in (-2.0, 0.0, 2.0):
-                    positive = np.maximum(total + step * error, 1.0)
-                    pool = np.stack([positive * (1 - wanted), positive * wanted], axis=-1)
-                    # A stratum holds only its rows: shrink a group's labels until both parts fit.
-                    fit = np.minimum(1.0, (size / np.maximum(pool, 1e-9)).min(axis=-1, keepdims=True))
-                    whole = np.rint(pool * fit)
-                    if (whole.sum(axis=-1) > 0).all():
-                        yield np.minimum(whole, size)
+    for a, b in pairs(len(size)):
+        centre = (known[a] + known[b]) / 2
+        reach = max(high[a] - low[a], high[b] - low[b]) / 2
+        levels = centre + reach * np.array([-1.0, 0.0, 1.0])
+        for level in np.unique(np.clip(levels, 0.01 if ratio else tolerance / 2, 1 - tolerance / 2)):
+            wanted = np.full(len(size), level)
+            half = tolerance * level / (2 - tolerance) if ratio else tolerance / 2
+            wanted[a], wanted[b] = level + half, level - half
+            for step in (-2.0, 0.0, 2.0):
+                positive = np.maximum(total + step * error, 1.0)
+                pool = np.stack([positive * (1 - wanted), positive * wanted], axis=-1)
+                # A stratum holds only its rows: shrink a group's labels until both parts fit.
+                fit = np.minimum(1.0, (size / np.maximum(pool, 1e-9)).min(axis=-1, keepdims=True))
+                whole = np.rint(pool * fit)
+                if (whole.sum(axis=-1) > 0).all():
+                    yield np.minimum(whole, size)
 
 
 def worst_error(

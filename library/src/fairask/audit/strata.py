@@ -24,15 +24,13 @@ from fairask.checks import check_choice, check_lengths, check_number
 from fairask.errors import UserError
 from fairask.matrix import hash_numbers, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
-from fairask.people import LabelError
+from fairask.people import MOST_WRONG, LabelError
 from fairask.pools import Pool
 from fairask.pools.memory import Model, is_randomised
 from fairask.report.words import trial_in_words
 
 #: Probability of a wrong label: one number, or by group a number, (least, largest), or what was learned.
 Noise = float | Mapping[Any, float | tuple[float, float] | LabelError]
-#: The largest probability that is allowed for: with more, labels told say hardly anything.
-_MOST_WRONG = 0.4
 #: With fewer labels that a rate is conditioned on, nothing is said about the rate.
 FEWEST = 5
 #: Labels of the pilot that a stratum should have, and rows that a bin of a score should have.
@@ -65,6 +63,11 @@ class Counts:
     ones: Float
     zeros: Float
     skipped: Float
+
+    @classmethod
+    def whole(cls, size: Float, ones: Float) -> Self:
+        """One audit of strata all of whose labels are known."""
+        return cls(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
 
     @property
     def labels(self) -> Float:
@@ -723,10 +726,9 @@ class Strata:
         return np.asarray(stratum[np.searchsorted(known, np.asarray(rows, dtype=np.int64))])
 
     def by_decision(self, model: int = 0) -> Int:
-        """Rows of each group decided 0 and 1 by a model, as ``2 * group + decision``."""
-        inside = self.layout.group < len(self.groups)
+        """Rows decided 0 and 1 by a model, as ``2 * group + decision``; the last are of unknown group."""
         code = 2 * self.layout.group + self.layout.decision[model]
-        found = np.bincount(code[inside], weights=self.sizes[inside], minlength=2 * len(self.groups))
+        found = np.bincount(code, weights=self.sizes, minlength=2 * len(self.groups) + 2)
         return found.astype(np.int64)
 
     @classmethod
@@ -1057,9 +1059,9 @@ def _cut(each: Int, score: Float, top: int, bins: int, seed: int) -> None:
 
 
 def known_codes(
-    known: Mapping[int, object] | None, classes: Sequence[object] | None
+    known: Mapping[int, object] | None, classes: Sequence[object] | None, name: str = "known"
 ) -> dict[int, int | None]:
-    """Labels known before the audit as 0 and 1, None where nobody can tell.
+    """Labels known before the audit as 0 and 1, None where nobody can tell; errors call them ``name``.
 
     Examples
     --------
@@ -1071,7 +1073,7 @@ def known_codes(
     for row, label in (known or {}).items():
         if label is not None and label not in names:
             raise ValueError(
-                f"known: label {label!r} of row {row} is not one of the classes {tuple(names)!r}"
+                f"{name}: label {label!r} of row {row} is not one of the classes {tuple(names)!r}"
             )
         out[int(row)] = None if label is None else int(label == names[1])
     return out
@@ -1097,11 +1099,11 @@ def noise_table(noise: Noise, groups: Sequence[object]) -> tuple[Float, Float]:
         value = named.get(str(group), 0.0)
         if isinstance(value, LabelError):
             ends[:, :, g], doubt[:, g] = value.wrong, value.doubt
-            check_number(float(ends[:, :, g].max()), f"noise learned for {group}", 0.0, _MOST_WRONG)
+            check_number(float(ends[:, :, g].max()), f"noise learned for {group}", 0.0, MOST_WRONG)
             continue
         low, high = value if isinstance(value, tuple | list) else (value, value)
-        ends[0, :, g] = check_number(low, "noise", 0.0, _MOST_WRONG)
-        ends[1, :, g] = check_number(high, "noise", float(low), _MOST_WRONG)
+        ends[0, :, g] = check_number(low, "noise", 0.0, MOST_WRONG)
+        ends[1, :, g] = check_number(high, "noise", float(low), MOST_WRONG)
     ends[0, :, -1], ends[1, :, -1] = ends[0, :, :-1].min(axis=1), ends[1, :, :-1].max(axis=1)
     doubt[:, -1] = doubt[:, :-1].max(axis=1)
     return ends, doubt

@@ -138,6 +138,10 @@ class Standing:
         First and last month of that year.
     labels, labels_needed : int, int or None
         Labels told in all, and further ones that would likely certify; None where none would.
+    known : int
+        Outcomes that were known at once.
+    doubt : bool
+        Whether labels raised doubt about a certificate that would still hold.
     """
 
     verdict: Verdict
@@ -150,17 +154,19 @@ class Standing:
     labels_needed: int | None
     tolerance: float
     metric: str
+    known: int = 0
+    doubt: bool = False
 
     def headline(self, *, in_points: bool = False) -> str:
         """Return the state in one sentence; in points for a difference of rates."""
         allowed = words.points(self.tolerance) if in_points else f"{self.tolerance:g}"
-        return words.standing_sentence(self.verdict, self.since, allowed, self.labels_needed)
+        return words.standing_sentence(self.verdict, self.since, allowed, self.labels_needed, self.doubt)
 
     def details(self, *, in_points: bool = False) -> str:
         """Return what it rests on."""
         bounds = (self.gap, self.lower, self.upper)
         return words.standing_details(
-            bounds, self.months, self.labels, self.metric, self.tolerance, in_points
+            bounds, self.months, self.labels, self.metric, self.tolerance, in_points, self.known
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -373,39 +379,7 @@ class Watch:
 
     def add_rows(self, month: str, rows: PoolRows, *, labels: int | None = None, source: str = "") -> Int:
         """Take the rows of a month as an audit sees them, with the digest of their table."""
-        check_month(month)
-        last = self.months[-1] if self.months else None
-        if last is not None and month <= last.name:
-            given = "was added before" if month in {m.name for m in self.months} else "is in the past"
-            raise UserError(
-                f"{month} {given}: the last month of the watch is {last.name}",
-                "Add months in their order, each once",
-            )
-        if self.certified is not None and month < self.certified:
-            raise UserError(
-                f"{month} is before the certificate of {self.certified}", "Add months from then on"
-            )
-        if len(self.months) == self.horizon:
-            raise UserError(
-                f"the watch was planned for {self.horizon} months, and they are over",
-                "Begin another with a new audit: its error is its own",
-            )
-        if last is not None and last.awaited:
-            raise UserError(
-                f"{len(last.awaited):,} rows of {last.name} wait for a label",
-                "Tell their labels first (or that nobody can label them)",
-            )
-        if strange := [str(g) for g in rows.names if str(g) not in self.groups]:
-            raise UserError(
-                f"{month} has the group {strange[0]!r}, which the certificate does not know",
-                f"Its groups are {', '.join(map(repr, self.groups))}",
-            )
-        if last is not None and (rows.score is None) != (self.bins is None):
-            has, had = ("no", "a") if rows.score is None else ("a", "no")
-            raise UserError(
-                f"{month} has {has} score, and the months before had {had} score",
-                "Give the score of every month, or of none",
-            )
+        self._check_next(month, rows)
         if labels is not None:
             self.labels = check_count(labels, "labels", least=2 * len(self.groups))
         assert rows.cell is not None
@@ -451,6 +425,42 @@ class Watch:
             )
         )
         return asked
+
+    def _check_next(self, month: str, rows: PoolRows) -> None:
+        """Raise UserError unless these rows can be those of the next month."""
+        check_month(month)
+        last = self.months[-1] if self.months else None
+        if last is not None and month <= last.name:
+            given = "was added before" if month in {m.name for m in self.months} else "is in the past"
+            raise UserError(
+                f"{month} {given}: the last month of the watch is {last.name}",
+                "Add months in their order, each once",
+            )
+        if self.certified is not None and month < self.certified:
+            raise UserError(
+                f"{month} is before the certificate of {self.certified}", "Add months from then on"
+            )
+        if len(self.months) == self.horizon:
+            raise UserError(
+                f"the watch was planned for {self.horizon} months, and they are over",
+                "Begin another with a new audit: its error is its own",
+            )
+        if last is not None and last.awaited:
+            raise UserError(
+                f"{len(last.awaited):,} rows of {last.name} wait for a label",
+                "Tell their labels first (or that nobody can label them)",
+            )
+        if strange := [str(g) for g in rows.names if str(g) not in self.groups]:
+            raise UserError(
+                f"{month} has the group {strange[0]!r}, which the certificate does not know",
+                f"Its groups are {', '.join(map(repr, self.groups))}",
+            )
+        if last is not None and (rows.score is None) != (self.bins is None):
+            has, had = ("no", "a") if rows.score is None else ("a", "no")
+            raise UserError(
+                f"{month} has {has} score, and the months before had {had} score",
+                "Give the score of every month, or of none",
+            )
 
     def place(self, sizes: Int, labels: int, found: Counts | None = None) -> Int:
         """Place the labels of a month, one in each stratum at least; the leading axis is of watches.
@@ -568,11 +578,13 @@ class Watch:
         renewed = [m.name for m, look in zip(told, looks, strict=True) if look.certified]
         since = max([*([] if self.certified is None else [self.certified]), *renewed], default=None)
         verdict: Verdict = "undecided"
+        doubt = False
         if refuted is not None:
             verdict, since = "refuted", self._since(refuted)
         elif since is not None:
             age = months_between(since, self.months[-1].name) if self.months else 0
-            if age < self.valid_for and not (looks and looks[-1].doubtful):
+            doubt = age < self.valid_for and bool(looks and looks[-1].doubtful)
+            if age < self.valid_for and not doubt:
                 verdict = "certified"
         gap, lower, upper = np.nan, 0.0, 1.0
         if looks:
@@ -589,6 +601,8 @@ class Watch:
             labels_needed=self._labels_needed() if verdict == "undecided" and self.needs_labels else None,
             tolerance=self.claim.tolerance,
             metric=self.claim.metric,
+            known=sum(sum(told) for m in self.months for told in m.known[:2]),
+            doubt=doubt,
         )
 
     def _labels_needed(self) -> int | None:

@@ -1,15 +1,15 @@
 """A watch beside its audit on disk: what ``fairask watch`` writes and reads between its steps.
 
-``watch.json`` in the audit's folder is the state, sealed as the audit's is. Columns, classes, metric,
-tolerance, delta, compared groups and noise are the audit's. A sheet of rows is written for each month
-(``watch-2026-03.csv``).
+``watch.json`` in the audit's folder is the state, sealed as the audit's is; ``watch.html`` shows it. Columns,
+classes, metric, tolerance, delta, compared groups and noise are the audit's. A sheet of rows is written for
+each month (``watch-2026-03.csv``).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,9 +23,9 @@ from fairask.errors import UserError
 from fairask.pools.source import open_table, table_digest
 from fairask.tables import TableFormat
 from fairask.tables.groups import protected_columns
-from fairask.tables.sheets import check_returned, write_next
+from fairask.tables.sheets import check_returned, write_next, write_whole
 
-WATCH = "watch.json"
+WATCH, PAGE = "watch.json", "watch.html"
 _RESTORE = "Restore it from a copy"
 #: Columns of the audit that a month's table must have too, as it reads them.
 _COLUMNS = ("predictions", "protected", "positive", "missing_groups")
@@ -67,7 +67,7 @@ class WatchFolder:
         settings : dict
             ``labels``, ``valid_for`` and ``horizon``, as :class:`Watch` takes them, where given.
         certified : str, optional
-            The month of the certificate; default that in which its file was written.
+            The month of the certificate; default that in which it was issued.
         """
         audit = read_state(folder)
         if audit is None:
@@ -95,8 +95,8 @@ class WatchFolder:
             return cls(folder, audit, watch, tables, state["score"], before)
         plan, strata = audit["audit"]["settings"], audit["audit"]["strata"]
         issued = folder / CERTIFICATE
-        if certified is None and issued.exists() and _verdict(issued) == "certified":
-            certified = datetime.fromtimestamp(issued.stat().st_mtime, UTC).strftime("%Y-%m")
+        if certified is None and issued.exists():
+            certified = _month(issued)
         watch = Watch(
             strata["groups"], certified=certified,
             **{name: plan[name] for name in ("metric", "tolerance", "delta", "compare")},
@@ -179,6 +179,12 @@ class WatchFolder:
         self._write()
         return told
 
+    def publish(self, page: str) -> Path:
+        """Write the page; its last line is a digest of the page and of ``watch.json``."""
+        file = self.folder / PAGE
+        write_whole(file, _with_digest(page, self.before))
+        return file
+
     def _write(self) -> None:
         state = seal({"watch": self.watch.to_dict(), "tables": self.tables, "score": self.score})
         text = json.dumps(state, indent=1) + "\n"
@@ -211,9 +217,32 @@ def tell_sheet(watch: Watch, file: Path, classes: Classes, place: str, form: Tab
     return len(rows)
 
 
-def _verdict(file: Path) -> object:
-    """The verdict of a certificate."""
+def check_watch(folder: Path) -> list[str]:
+    """Return what was changed in the watch beside a certificate; nothing if there is none."""
+    file, page = folder / WATCH, folder / PAGE
     try:
-        return json.loads(file.read_text(encoding="utf-8"))["verdict"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        state = WatchFolder.open(folder, {}).before if file.exists() else None
+    except AuditError as error:
+        return [str(error)]
+    written = page.read_bytes() if page.exists() else b""
+    text, mark, _ = written.decode("utf-8", "replace").rpartition(_MARK)
+    if written and (not mark or _with_digest(text, state).encode() != written):
+        return [f"{PAGE} does not say what {WATCH} says; fairask watch {folder} writes it again"]
+    return []
+
+
+_MARK = "<!-- sha256 "
+
+
+def _with_digest(page: str, state: bytes | None) -> str:
+    digest = hashlib.sha256(page.encode() + (state or b"")).hexdigest()
+    return f"{page}{_MARK}{digest} -->\n"
+
+
+def _month(file: Path) -> str | None:
+    """The month in which a certificate was issued; None where it does not certify."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return found["made_from"].get("issued", "")[:7] or None if found["verdict"] == "certified" else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise AuditError(f"{file} is damaged", _RESTORE) from error

@@ -174,9 +174,10 @@ class AuditOptions:
         from fairask.audit.plan import AuditPlan
         from fairask.checks import check_count
 
+        settings = self.settings
         try:
             check_count(self.runs, "runs")
-            return AuditPlan(**self.settings)
+            return AuditPlan(**settings)
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")
             raise UserError(
@@ -190,6 +191,11 @@ def audit(options: AuditOptions) -> None:
     from fairask.cli._screen import Screen
 
     screen, plan = Screen(options.quiet, options.as_json, options.no_color), options.plan()
+    if options.not_random and options.known is None:
+        raise UserError(
+            "--not-random is about labels that --known names",
+            "Give --known COLUMN with it, or leave out --not-random",
+        )
     if options.plan_only:
         _plan(options, plan, screen)
     elif options.truth is not None:
@@ -222,8 +228,9 @@ def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     found = table.plan(plan, min(options.runs, 500))
     if options.out is not None:
         _draw(found, options.out)
-    screen.data({**found.to_dict(), "notes": [*table.hints, *table.notes]})
-    screen.notes([*table.hints, *table.notes])
+    notes = [*table.hints, *table.notes]
+    screen.data({**found.to_dict(), "notes": notes})
+    screen.notes(notes)
     screen.say(str(found), always=True)
 
 
@@ -276,11 +283,10 @@ def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     table = open_audit_table(options.pool, truth=options.truth, form=form, seed=seed, **columns)
     table.source.close()
     found = table.simulate(plan, options.runs)
-    screen.data(
-        {"rows": table.rows, **plan.to_dict(), **found.to_dict(), "notes": [*table.hints, *table.notes]}
-    )
+    notes = [*table.hints, *table.notes]
+    screen.data({"rows": table.rows, **plan.to_dict(), **found.to_dict(), "notes": notes})
     screen.say(f"{options.pool}: {table.rows:,} rows, groups by {columns['protected']}", style="bold")
-    screen.notes([*table.hints, *table.notes])
+    screen.notes(notes)
     screen.outcome(found)
 
 
@@ -316,9 +322,10 @@ def _decide(options: AuditOptions, screen: Screen) -> None:
     )
     found = work.decide()
     screen.say(work.about(), style="bold")
-    screen.notes([*work.table.hints, *work.pool["notes"]])
+    notes = [*work.table.hints, *work.pool["notes"]]
+    screen.notes(notes)
     screen.outcome(found)
-    screen.data({**found.to_dict(), "notes": [*work.table.hints, *work.pool["notes"]]})
+    screen.data({**found.to_dict(), "notes": notes})
     if code := EXIT_CODES[found.verdict]:
         raise typer.Exit(code)
 

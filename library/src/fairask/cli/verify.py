@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,10 +42,12 @@ def verify(
 ) -> None:
     """Say whether a study is whole, or whether CERTIFICATE is about MODEL on POOL; exit 1 if not.
 
-    Without a model: whether the certificate of an audit is as it was issued, and about the table named.
+    Without a model: whether the certificate of an audit, and its watch, is as it was issued, and about the
+    table named.
     """
     from fairask.audit.certificate import CERTIFICATE, SIGNED, STATE, check_issued
     from fairask.audit.signature import fingerprint, new_key, read_public
+    from fairask.audit.watch_folder import check_watch
     from fairask.report.forms import check_form, is_form
     from fairask.tables.formats import SUFFIXES
 
@@ -75,7 +78,9 @@ def verify(
         found = check_form(here, key)
         words, wrong = str(found), "The form is NOT as it was made:"
     elif issued:
-        found = check_issued(study, table, key)
+        certificate = check_issued(study, table, key)
+        watched = check_watch(here if here.is_dir() else here.parent)
+        found = replace(certificate, problems=(*certificate.problems, *watched))
         words = f"The certificate {found}"
         wrong = (
             "The certificate is NOT as it was issued:" if table is None else "The certificate is NOT valid:"

@@ -50,7 +50,7 @@ def watch(options: WatchOptions) -> None:
     """Add a month's rows to a watch, tell their labels, or say where the model stands."""
     from fairask.audit.watch_folder import WatchFolder
     from fairask.cli._screen import Screen
-    from fairask.report.pages import write_watch
+    from fairask.report.pages import watch_page
     from fairask.report.words import shift_sentences
 
     if (options.table is None) != (options.month is None):
@@ -83,7 +83,7 @@ def watch(options: WatchOptions) -> None:
         where = sheet or options.audit / f"watch-{work.watch.months[-1].name}.csv"
         screen.say(f"{awaited:,} rows wait for a label: {where}", always=True)
         screen.say(f"Then: fairask watch {options.audit} --tell {where}")
-    page = write_watch(work.watch, options.audit / "watch.html")
+    page = work.publish(watch_page(work.watch))
     screen.say(f"page: {page}")
     screen.data({**standing.to_dict(), "awaited": awaited, "shift": shift, "page": str(page)})
     code = EXIT_CODES[standing.verdict]

@@ -32,15 +32,7 @@ _FLAT = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Trial(Job):
-    """A trial of a method on a table.
-
-    Attributes
-    ----------
-    table : LabelledTable
-    method : Method
-    task : Task
-    number : int
-    """
+    """A trial of a method on a table."""
 
     table: LabelledTable
     method: Method
@@ -395,10 +387,6 @@ class Comparison:
         limit = max(self.task.tolerance, self.final(name).gap)
         return label_saving(self.task.budget, self.curves(name)[1][:, -1], labels, accuracy, gap, limit)
 
-    def baseline_reach(self) -> int:
-        """Labels that the baseline was given."""
-        return int(self.curves(BASELINE, whole=True)[0][-1])
-
     @property
     def audited(self) -> tuple[str, Certificate] | None:
         """The method of which one model was audited, by name, and the certificate."""
@@ -560,7 +548,7 @@ class Comparison:
             "seed": self.task.seed,
             "metric": self.task.metric,
             "tolerance": self.task.tolerance,
-            "baseline_budget": self.baseline_reach(),
+            "baseline_budget": int(self.curves(BASELINE, whole=True)[0][-1]),
             "methods": methods,
             "audit": audit,
             "settings": self.settings(),

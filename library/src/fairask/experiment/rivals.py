@@ -22,7 +22,7 @@ from sklearn.model_selection import cross_val_predict
 from fairask.classifiers import ProbabilityClassifier
 from fairask.errors import suggest
 from fairask.learner import FairActiveLearner
-from fairask.metrics import METRICS, Float, Int, Matrix, Metric
+from fairask.metrics import METRICS, Float, Int, Matrix, Metric, in_condition
 from fairask.oracle import Labelled, LinearForestClassifier
 from fairask.oracle.base import PoolSample
 from fairask.oracle.calibrated import PlugInLearner
@@ -127,8 +127,8 @@ def decider(constraint: str, learner: FairActiveLearner, tolerance: float) -> De
     if constraint not in CONSTRAINTS:
         raise ValueError(f"constraint={constraint!r} is unknown; {suggest(constraint, CONSTRAINTS)}")
     rows, seed = learner.labelled(), int(learner.random_state) % 2**31
-    if constraint == "none" or not _every_group_has_both(rows):
-        return _plain(rows, seed)  # where a group lacks a class, the tools refuse
+    if not _every_group_has_both(rows):
+        constraint = "none"  # the tools refuse a group that lacks a class
     some = np.arange(learner.pool.n_rows)
     if len(some) > _POOL_ROWS:
         some = np.sort(np.random.default_rng(seed).choice(len(some), _POOL_ROWS, replace=False))
@@ -142,13 +142,9 @@ def _every_group_has_both(rows: Labelled) -> bool:
     return bool(counts.all())
 
 
-def _plain(rows: Labelled, seed: int) -> Decide:
+def _unconstrained(rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample) -> Decide:
     model = fit_plain(rows, seed)
     return lambda X, groups: np.asarray(model.predict(X), dtype=np.float64)
-
-
-def _unconstrained(rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample) -> Decide:
-    return _plain(rows, seed)
 
 
 class _Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -267,7 +263,7 @@ def _linear_post(rows: Labelled, metric: Metric, tolerance: float, seed: int, po
     p = model.proba(X, codes)
     bounds, limits, n_ends = [], [], 2 * len(METRICS[metric])
     for z, condition in enumerate(METRICS[metric]):
-        inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
+        inside = in_condition(condition, p)
         for g in range(n_groups):
             share = inside * (codes == g) / max(float(inside[codes == g].sum()), 1e-12)
             # The rates of a condition lie between two unknowns that are at most the tolerance apart.

@@ -216,13 +216,7 @@ class LabelledTable:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The rows of one trial: numbers of the rows to ask for, and of those to test on.
-
-    Attributes
-    ----------
-    table : LabelledTable
-    pool, held_out : ndarray of int
-    """
+    """The rows of one trial: numbers of the rows to ask for, and of those to test on."""
 
     table: LabelledTable
     pool: Int

@@ -17,7 +17,7 @@ from fairask.checks import check_lengths, check_level
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import clusters_of, near_copies, take_rows
-from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric, encode_groups
+from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric, encode_groups, in_condition
 from fairask.oracle.base import (
     FairOracle,
     Labelled,
@@ -556,8 +556,7 @@ class PlugInLearner:
         self, p: Float, codes: Int, seen: tuple[Float, NDArray[Any]], n_groups: int, metric: Metric
     ) -> None:
         self.p, self.seen, self.metric, self.n_groups = p, seen, metric, n_groups
-        inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}
-        totals = [np.bincount(codes, weights=inside[z], minlength=n_groups) for z in METRICS[metric]]
+        totals = [np.bincount(codes, weights=in_condition(z, p), minlength=n_groups) for z in METRICS[metric]]
         self.per_row = len(p) / np.maximum(np.concatenate(totals), 1e-12)
 
     def fit(
@@ -637,7 +636,7 @@ def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tupl
     rates = np.full((len(conditions), labelled.n_groups), np.nan)
     variances = np.full(rates.shape, np.inf)
     for z, condition in enumerate(conditions):
-        inside = labelled.fairness_weights * {1: y, 0: 1.0 - y, None: np.ones_like(y)}[condition]
+        inside = labelled.fairness_weights * in_condition(condition, y)
         for g in range(labelled.n_groups):
             weight = inside * (labelled.groups == g)
             if (weight > 0).sum() < 3:
@@ -658,8 +657,6 @@ def worst_gap(rates: Float, unknown: Bool, least: float, most: float) -> float:
     0.5
     """
     low, high = np.where(unknown, least, rates), np.where(unknown, most, rates)
-    if low.shape[1] < 2:
-        return 0.0
     gaps = high[:, :, None] - low[:, None, :]
     gaps[:, range(low.shape[1]), range(low.shape[1])] = 0.0  # a group has no gap with itself
     return float(gaps.max())

@@ -23,7 +23,7 @@ from fairask.checks import check_number
 from fairask.classifiers import Classifier
 from fairask.errors import InfeasibleWarning, UserError
 from fairask.matrix import clusters_of
-from fairask.metrics import METRICS, Float, Int, Metric
+from fairask.metrics import METRICS, Float, Int, Metric, in_condition
 from fairask.oracle.base import Labelled, PerturbedModel, PoolSample, Seed
 from fairask.oracle.calibrated import CalibratedFairOracle
 from fairask.oracle.probability import calibrate, folds_by_label
@@ -36,6 +36,7 @@ _RANKS, _SHARED = 81, 61
 #: Cells of the interval of rates. The probability is a lower bound, less than the exact one by about a cell.
 _CELLS = 1000
 _DRAWS = 4000
+_INSTEAD = "take strategy='passive', or CalibratedFairOracle"
 #: Factors of the labels at hand, tried for the number that would suffice.
 _MORE = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
@@ -129,7 +130,7 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
         if labelled.n_groups > 1 and np.ptp(weights) > 1e-6 * weights.max():
             raise UserError(
                 "the labelled rows have uneven weights; a distribution-free promise needs a uniform sample",
-                "take strategy='passive', or CalibratedFairOracle",
+                _INSTEAD,
             )
         self._name(labelled)
         rng, n, n_groups = self._rng(), len(labelled), labelled.n_groups
@@ -203,7 +204,7 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
         """Refuse: strategies that ask for perturbed models prefer rows; the promise needs uniform ones."""
         raise UserError(
             "a distribution-free promise needs a uniform sample of labels, and this strategy prefers rows",
-            "take strategy='passive', or CalibratedFairOracle",
+            _INSTEAD,
         )
 
     def safety(self) -> dict[str, float]:
@@ -318,8 +319,6 @@ def _choose(
 
 def _sure(tried: Sequence[Int], at: Int, counts: Int, limit: float) -> Float:
     """Lower bound of the probability that all rates are within ``limit`` of each other, by candidate."""
-    if len(tried) == 1:
-        return np.ones(len(at))
     miss = np.zeros(len(at))
     for g in range(len(tried)):
         for h in range(g):
@@ -333,7 +332,7 @@ def _expected(p: Float, ranks: Int, n: int, conditions: Sequence[int | None]) ->
     ranked = np.sort(p)[::-1]
     shares = []
     for z in conditions:
-        weight = {1: ranked, 0: 1.0 - ranked, None: np.ones_like(ranked)}[z]
+        weight = in_condition(z, ranked)
         total = max(float(weight.sum()), 1e-12)
         shares.append(np.append(0.0, np.cumsum(weight)) / total)
     wanted = 1.0 - ranks / (n + 1.0)
@@ -356,8 +355,6 @@ def _binomial_limits(hits: Float | Int, counts: Int, delta: float) -> tuple[Floa
 
 def _widest(low: Float, high: Float) -> Float:
     """Largest difference of two groups' rates (groups, ...) that lie between these limits."""
-    if len(low) == 1:
-        return np.zeros(low.shape[1:])
     gaps = high[:, None] - low[None, :]
     gaps[range(len(low)), range(len(low))] = 0.0
     return np.asarray(gaps.max(axis=(0, 1)))

@@ -222,9 +222,7 @@ class LogisticLearner:
             shift = best_shift(scores, costs)
             beta[:, -1] -= shift
             scores -= shift[:, None]
-        if self.space.reduced:
-            beta = np.hstack([self.space.lift(beta[:, :-1]), beta[:, -1:]])
-        rules = [LinearRule(b, h) for b, h in zip(beta, fit.inverse, strict=True)]
+        rules = [LinearRule(b, h) for b, h in zip(self.space.lift(beta), fit.inverse, strict=True)]
         return rules, (scores > 0).astype(np.float64)
 
     def _solve(self, target: Float, weight: Float, starts: Sequence[LinearRule] | None) -> LogisticFit:
@@ -245,10 +243,7 @@ class LogisticLearner:
 
     def _lowered(self, rules: Sequence[LinearRule]) -> Float:
         """Coefficients on the coordinates in which rows are fitted."""
-        beta = np.array([rule.beta for rule in rules])
-        if not self.space.reduced:
-            return beta
-        return np.hstack([self.space.lower(beta[:, :-1]), beta[:, -1:]])
+        return self.space.lower(np.array([rule.beta for rule in rules]))
 
     def cuts(self, rule: LinearRule) -> tuple[Int, Float]:
         """Rows in the order of their score, and the n + 1 thresholds between them (NaN between equals)."""

@@ -232,19 +232,21 @@ class RowSpace:
         """Whether the coordinates are others than the features."""
         return self.Z is not self.X
 
-    def lift(self, coordinates: Float) -> Float:
-        """Coefficients on the features (p, d) from those on the coordinates (p, r)."""
+    def lift(self, beta: Float) -> Float:
+        """Coefficients (p, d) on the features from those (p, r) on the coordinates; any behind them stay."""
         if not self.reduced:
-            return coordinates
-        rows = self.Z @ (coordinates / (self.Z**2).sum(axis=0)).T
-        return np.asarray((self.X.T @ rows).T)
+            return beta
+        own, others = np.split(beta, [self.Z.shape[1]], axis=1)
+        rows = self.Z @ (own / (self.Z**2).sum(axis=0)).T
+        return np.hstack([(self.X.T @ rows).T, others])
 
-    def lower(self, coefficients: Float) -> Float:
-        """Coefficients on the coordinates (p, r) from those on the features, which the rows must span."""
+    def lower(self, beta: Float) -> Float:
+        """The reverse of :meth:`lift`, for coefficients that the rows span."""
         if not self.reduced:
-            return coefficients
-        scores = np.asarray(self.X @ coefficients.T)
-        return np.asarray((self.Z.T @ scores).T / (self.Z**2).sum(axis=0))
+            return beta
+        own, others = np.split(beta, [self.X.shape[1]], axis=1)
+        scores = np.asarray(self.X @ own.T)
+        return np.hstack([(self.Z.T @ scores).T / (self.Z**2).sum(axis=0), others])
 
 
 def row_space(X: Matrix) -> RowSpace:

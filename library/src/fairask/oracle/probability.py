@@ -143,16 +143,8 @@ def calibrate(
         fit = solve_logistic(
             X1, y[None, :], weight[None, :] + 1e-12, ridge=penalty[best][None], start=fit, tol=1e-6
         )
-    model = _linear(_lifted(space, fit.beta, n_groups)[0], n_groups, scaling, fit.inverse[0])
+    model = _linear(space.lift(fit.beta)[0], n_groups, scaling, fit.inverse[0])
     return Calibration(model, np.clip(parts[best], -CLIP, CLIP), ridges[best], float(losses[best]), space)
-
-
-def _lifted(space: RowSpace, beta: Float, n_groups: int) -> Float:
-    """Coefficients on the features and groups, from those on the rows' coordinates and groups."""
-    if not space.reduced:
-        return beta
-    own = -n_groups - 1
-    return np.hstack([space.lift(beta[:, :own]), beta[:, own:]])
 
 
 def _with_groups(X: Float, groups: Int, n_groups: int) -> Float:
@@ -226,7 +218,7 @@ def perturb(
         betas = solve_logistic(X1, labels, weights + 1e-12, ridge=penalty, start=start).beta
     scale = model.scaling
     bare = Scaling(scale.scale, scale.shift - scale.scale * model.intercepts)
-    return [_linear(beta, n_groups, bare, None) for beta in _lifted(space, betas, n_groups)]
+    return [_linear(beta, n_groups, bare, None) for beta in space.lift(betas)]
 
 
 def _held_out_by_ridge(

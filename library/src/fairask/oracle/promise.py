@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import expit
 
-from fairask.metrics import METRICS, Float, Int, Metric
+from fairask.metrics import METRICS, Float, Int, Metric, in_condition
 
 #: Scores, in log odds, are kept within this distance of 0.
 SCORE_LIMIT = 6.0
@@ -64,15 +64,14 @@ class CalibrationCurves:
     coefficients : ndarray of shape (draws, groups, terms)
         Terms are those of :meth:`basis`; the score itself has coefficient 1 beside them.
     knots, unit : points of bending, and the spread of the pool's scores
-    slope_width, bend_width : float
-        Widths of the groups' slopes and of the common bends, averaged by evidence.
+    slope_width : float
+        Width of the groups' slopes, averaged by evidence.
     """
 
     coefficients: Float
     knots: Float
     unit: float
     slope_width: float
-    bend_width: float
 
     def basis(self, score: Float) -> Float:
         """Terms of a curve at each score (rows, terms)."""
@@ -157,9 +156,8 @@ def fit_curves(
         rows = picked == c
         beta[rows] = mode[c] + np.linalg.solve(factor[c].T, noise[rows].T).T
     blocks = beta.reshape(n_draws, n_groups + 1, terms.shape[1])
-    slope, bend = share @ widths
     curves = blocks[:, :1] + blocks[:, 1:][:, place]
-    return CalibrationCurves(curves, knots, unit, float(slope), float(bend))
+    return CalibrationCurves(curves, knots, unit, float((share @ widths)[0]))
 
 
 def _basis(score: Float, knots: Float, unit: float) -> Float:
@@ -368,7 +366,7 @@ def tabulate(
         chosen = np.unique(np.append(ends, np.argmin(costs)))
         rates = []
         for condition in METRICS[metric]:
-            inside = mass * {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
+            inside = mass * in_condition(condition, p)
             below = np.vstack([np.zeros(n_draws), np.cumsum(inside, axis=0)])
             rates.append(below[chosen] / np.maximum(below[-1], 1e-12))
         after, before = np.append(ranked, -np.inf)[edges[chosen]], np.append(np.inf, ranked)[edges[chosen]]
@@ -403,7 +401,7 @@ def draw_rates(
         p = curves.draws(scores[rows], g)
         mass = rng.standard_gamma(1.0 / copies, size=p.shape)
         for z, condition in enumerate(conditions):
-            inside = mass * {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
+            inside = mass * in_condition(condition, p)
             rates[:, z, g] = decisions[:, rows] @ inside / np.maximum(inside.sum(axis=0), 1e-12)
     return rates
 

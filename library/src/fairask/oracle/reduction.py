@@ -29,7 +29,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from scipy.optimize import linprog
 
-from fairask.metrics import METRICS, Bool, Float, Int, Metric
+from fairask.metrics import METRICS, Bool, Float, Int, Metric, in_condition
 from fairask.oracle.base import Labelled
 from fairask.rules import Rule
 
@@ -110,7 +110,7 @@ class FairnessMoments:
     @classmethod
     def soft(cls, p: Float, groups: Int, n_groups: int, metric: Metric) -> FairnessMoments:
         """Build one problem from rows whose label is 1 with probability ``p``: a calibrated pool."""
-        inside = [{1: p, 0: 1.0 - p, None: np.ones_like(p)}[label][None, :] for label in METRICS[metric]]
+        inside = [in_condition(label, p)[None, :] for label in METRICS[metric]]
         return cls._of_parts(
             (1.0 - 2.0 * p)[None, :] / len(p), np.array([p.mean()]), inside, groups, n_groups
         )
@@ -451,6 +451,13 @@ class Candidates(Generic[R]):
     rates: list[Float] = field(default_factory=list)
     multipliers: list[Float] = field(default_factory=list)
 
+    def add(self, rule: R, error: float, rates: Float, multipliers: Float) -> None:
+        """Record what was tried."""
+        self.rules.append(rule)
+        self.errors.append(error)
+        self.rates.append(rates)
+        self.multipliers.append(multipliers)
+
     def first(self, n: int) -> Candidates[R]:
         """Return the first ``n``."""
         return Candidates(self.rules[:n], self.errors[:n], self.rates[:n], self.multipliers[:n])
@@ -485,11 +492,7 @@ class _Game(Generic[R]):
         rules, predictions = self.learner.fit(part.costs(multipliers), multipliers, starts)
         errors, rates = part.errors(predictions), part.rates(predictions)
         for i, problem in enumerate(problems):
-            tried = self.tried[problem]
-            tried.rules.append(rules[i])
-            tried.errors.append(float(errors[i]))
-            tried.rates.append(rates[i])
-            tried.multipliers.append(multipliers[i])
+            self.tried[problem].add(rules[i], float(errors[i]), rates[i], multipliers[i])
         return rates
 
     def move_thresholds(self, problem: int, tolerance: float) -> None:
@@ -507,10 +510,7 @@ class _Game(Generic[R]):
             errors, rates = self.moments.base[problem] + sums[0], sums[1:].T
             closed = self.moments.largest_gaps(rates, problem) <= tolerance
             best = int(np.argmin(np.where(closed & np.isfinite(shift), errors, np.inf)))
-            tried.rules.append(rule.shifted(shift[best]))
-            tried.errors.append(float(errors[best]))
-            tried.rates.append(rates[best])
-            tried.multipliers.append(tried.multipliers[j])
+            tried.add(rule.shifted(shift[best]), float(errors[best]), rates[best], tried.multipliers[j])
 
     def best(self, problem: int, tolerance: float, randomized: bool) -> Mixture:
         tried = self.tried[problem]

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.errors import UserError, suggest
-from fairask.pools.sample import RowSample
+from fairask.metrics import Int
+from fairask.pools.sample import RowSample, each_once
 from fairask.tables.arrow import optional
 from fairask.tables.groups import GroupColumns, protected_columns
 
@@ -28,6 +29,12 @@ KEY, ROWS = "fairask_key", "fairask_rows"
 PRIME = 2**31 - 1
 #: Rows that are asked of the engine per row of the sample: a few more, to have enough.
 _MORE = 1.1
+
+
+def check_keys(keys: Int) -> None:
+    """Raise UserError where two rows have one key."""
+    if len(np.unique(keys)) < len(keys):
+        raise UserError("the key is not different in every row", "Name a column that tells rows apart")
 
 
 class Engine:
@@ -123,7 +130,7 @@ class Engine:
             total = int(sum(counts.values()))
         else:
             total = self.n_rows
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         rows = self.keyed
         if total > n:
             # Twelve standard deviations of the number of rows below a limit.
@@ -137,14 +144,13 @@ class Engine:
             found = rows.select(KEY, *names).to_pyarrow()
         found = found.sort_by(KEY)
         keys = found.column(KEY).to_numpy().astype(np.int64)
-        if (keys[1:] == keys[:-1]).any():
-            raise UserError("the key is not different in every row", "Name a column that tells rows apart")
+        check_keys(keys)
         return RowSample(found.select(names).combine_chunks(), keys, total, counts)
 
     def take(self, keys: ArrayLike, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows with these keys, in this order."""
         pc = optional("pyarrow.compute", "parquet")
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         wanted = np.asarray(keys, dtype=np.int64)
         found = self.keyed.filter(self.keyed[KEY].isin(np.unique(wanted).tolist()))
         told = found.select(KEY, *names).to_pyarrow()

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from fairask.errors import UserError
 from fairask.matrix import tie_breakers
 from fairask.metrics import Int
-from fairask.pools.sample import RowSample
+from fairask.pools.sample import RowSample, each_once
 from fairask.tables.arrow import Arrow, decoded, is_text, optional
 from fairask.tables.formats import check_claims
 from fairask.tables.groups import GroupColumns, protected_columns
@@ -111,7 +111,7 @@ class Files:
             if isinstance(error, FileNotFoundError):
                 raise
             raise UserError(
-                f"{name!r} cannot be reached: {_first_line(error)}", "Check the address"
+                f"{name!r} cannot be reached: {first_line(error)}", "Check the address"
             ) from error
         formats = {_FORMATS.get(Path(file).suffix.lower()) for file in known}
         if len(formats) != 1 or None in formats:
@@ -144,7 +144,7 @@ class Files:
             raise
         except Exception as error:
             # Damaged files are errors of many kinds.
-            raise UserError(f"{name!r} cannot be read: {_first_line(error)}", "Check the files") from error
+            raise UserError(f"{name!r} cannot be read: {first_line(error)}", "Check the files") from error
         return cls(dataset, path, schema)
 
     @cached_property
@@ -188,7 +188,7 @@ class Files:
             raise
         except (ValueError, OSError, TypeError, KeyError, NotImplementedError) as error:
             raise UserError(
-                f"{self.root or 'the table'} cannot be read: {_first_line(error)}", "Store it as Parquet"
+                f"{self.root or 'the table'} cannot be read: {first_line(error)}", "Store it as Parquet"
             ) from error
 
     def _plain(self, rows: Arrow) -> Arrow:
@@ -211,7 +211,7 @@ class Files:
         (1000, True)
         """
         pa = optional("pyarrow", "parquet")
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         groups = protected_columns(protected, self.schema.names) if protected else []
         counts: Counter[Hashable] = Counter()
         first, limit = 0, np.uint64(2**64 - 1)
@@ -241,7 +241,7 @@ class Files:
     def take(self, rows: ArrayLike, columns: Sequence[str] | None = None) -> pa.Table:
         """These rows, in this order; only the row groups (Parquet) or files that hold one are read."""
         pa = optional("pyarrow", "parquet")
-        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        names = each_once(columns, self.schema.names)
         wanted, where = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
         parts, first = [], 0
         for part in self._parts:
@@ -324,7 +324,8 @@ def _is_hidden(path: str, root: str) -> bool:
     return any(part[0] in "._" for part in Path(path.removeprefix(root)).parts if part != "/")
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says, without what libraries append."""
     return str(error).strip().partition("\n")[0]
 
 

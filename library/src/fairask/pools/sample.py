@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 #: Rows of a sample, where nothing else is said. A round of the default takes 0.06 s of a processor then, and
 #: 0.10 s with 200,000 rows, for 0.03 % less variance in a batch of 25.
 SAMPLE = 1 << 16
+
+
+def each_once(columns: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """The columns to read, in their order; all that are known by default."""
+    return list(known if columns is None else dict.fromkeys(columns))
 
 
 @dataclass(frozen=True)

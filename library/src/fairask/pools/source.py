@@ -15,7 +15,7 @@ from fairask.checks import check_count
 from fairask.errors import SampleWarning, TableError, UserError, suggest
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
-from fairask.pools.files import Files, local_path
+from fairask.pools.files import Files, first_line, local_path
 from fairask.pools.memory import Pool
 from fairask.pools.sample import SAMPLE, RowSample
 from fairask.tables.arrow import optional
@@ -93,8 +93,7 @@ def _open_address(address: str, key: str | None) -> Engine:
         database = ibis.connect(url, read_only=True) if backend == "duckdb" else ibis.connect(url)
     except Exception as error:
         # Each engine has errors of its own.
-        first = str(error).strip().partition("\n")[0]
-        raise UserError(f"{backend} cannot be opened: {first}", "Check the address") from error
+        raise UserError(f"{backend} cannot be opened: {first_line(error)}", "Check the address") from error
     try:
         tables = database.list_tables()
         if name not in tables:

@@ -304,11 +304,8 @@ def draw_learning_curves(
         figure, (top, bottom) = panels(ax, 2, 1, (7.4, 5.8), sharex=True)
         for axis, curves in ((top, accuracy), (bottom, gaps)):
             for i, (method, curve) in enumerate(curves.items()):
-                color, (low, high) = (
-                    method_color(method, i),
-                    (curve.mean - curve.error, curve.mean + curve.error),
-                )
-                dash = "-" if method in METHOD_COLORS else "--"
+                color, dash = method_color(method, i), "-" if method in METHOD_COLORS else "--"
+                low, high = curve.mean - curve.error, curve.mean + curve.error
                 axis.fill_between(curve.labels, low, high, color=color, alpha=0.15, linewidth=0)
                 axis.plot(curve.labels, curve.mean, dash, color=color, marker="o", markersize=3.5)
         top.set_title("Accuracy on unseen rows")
@@ -473,13 +470,21 @@ def _order(item: tuple[str, object]) -> tuple[int, str]:
     return (known.index(item[0]) if item[0] in known else len(known), item[0])
 
 
+def in_percent(value: float, _: object = None) -> str:
+    """Write a share of an axis in per cent.
+
+    >>> in_percent(0.25)
+    '25 %'
+    """
+    return f"{100 * value:g} %"
+
+
 def draw_estimates(
     labels: Sequence[int],
     accuracy: Float,
     gap: Float,
     *,
     tolerance: float,
-    metric: str,
     strategy: str,
     audited: tuple[int, float, float, float] | None = None,
 ) -> Figure:
@@ -489,9 +494,9 @@ def draw_estimates(
     round has none. ``audited`` is what an audit found: labels, gap, lower and upper end.
 
     >>> guess = np.array([[0.7, 0.6, 0.8], [0.8, 0.7, 0.9]])
-    >>> figure = draw_estimates([50, 75], guess, guess, tolerance=0.1, metric="dp", strategy="fare")
+    >>> figure = draw_estimates([50, 75], guess, guess, tolerance=0.1, strategy="fare")
     >>> figure.axes[1].get_title(loc="left")
-    'Gap, in points: difference of selection rates, estimated out of fold'
+    'Gap between groups, in points'
     """
     with style():
         figure, (top, bottom) = panels(None, 2, 1, (7.4, 5.4), sharex=True)
@@ -503,8 +508,9 @@ def draw_estimates(
                 ecolor=color, alpha=0.35, linewidth=1.2,
             )  # fmt: skip
             axis.plot(labels, values[:, 0], color=color, marker="o", markersize=4)
-        top.set_title("Right answers, estimated out of fold")
-        bottom.set_title(f"Gap, in points: {METRIC_NAMES.get(metric, metric)}, estimated out of fold")
+        top.set_title("Right answers")
+        top.yaxis.set_major_formatter(in_percent)
+        bottom.set_title("Gap between groups, in points")
         bottom.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
         bottom.set_xlabel("labels")
         high = np.nanmax([*gap.ravel(), 0.0])
@@ -512,8 +518,9 @@ def draw_estimates(
             at, value, lower, upper = audited
             high = max(high, upper)
             bottom.errorbar([at], [value], [[value - lower], [upper - value]], fmt="D", color=INK, capsize=4)
+            worst = f"at least {points(lower)}" if lower > tolerance else f"at most {points(upper)}"
             bottom.annotate(
-                f"audit: {points(value)}, at most {points(upper)}", (at, value), (-8, 0), ha="right",
+                f"audit: {points(value)}, {worst}", (at, value), (-8, 0), ha="right",
                 va="bottom", textcoords="offset points", fontsize=9.5,
             )  # fmt: skip
         limit = min(1.0, max(1.08 * float(high), 1.6 * tolerance, 0.02))
@@ -548,7 +555,7 @@ def draw_months(looks: Mapping[str, Look], tolerance: float) -> Figure:
         axis.plot(x, gap, color=color)
         error = np.maximum([month - low, high - month], 0.0)
         axis.errorbar(x, month, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
-        step = max(1, len(x) // 9)
+        step = -(-len(x) // 9)  # more names than nine overlap
         axis.set_xticks(x[::step], [*looks][::step])
         highest = np.nanmax([*gap, *month, 0.0])
         draw_tolerance(axis, tolerance, max(1.3 * float(highest), 2.2 * tolerance, 0.02))

@@ -543,6 +543,7 @@ def _impacts(tally: Tally, column: str, reference: tuple[str | None, ...]) -> li
     return rows
 
 
+_SOURCE = "Source of the data, and the time they are from"
 FORMS: dict[str, Form] = {
     "nyc-ll144": Form(
         "Bias audit results",
@@ -551,7 +552,7 @@ FORMS: dict[str, Form] = {
             "tool": "Tool that was audited",
             "distribution_date": "Date on which this version of the tool was first used",
             "auditor": "Independent auditor",
-            "data_source": "Source of the data, and the time they are from",
+            "data_source": _SOURCE,
             "data_kind": "Historical or test data; if test data, why, and how they were made",
             "exclusion": "Why categories under 2 % are left out of the ratios",
         },
@@ -562,7 +563,7 @@ FORMS: dict[str, Form] = {
         "Uniform Guidelines on Employee Selection Procedures, 29 CFR 1607.4 D",
         {
             "job": "Job or selection procedure",
-            "data_source": "Source of the data, and the time they are from",
+            "data_source": _SOURCE,
         },
         _ugesp,
     ),
@@ -574,7 +575,7 @@ FORMS: dict[str, Form] = {
             "purpose": "Intended purpose",
             "affected": "People about whom it decides",
             "mitigation": "Mitigation",
-            "data_source": "Source of the data, and the time they are from",
+            "data_source": _SOURCE,
             "responsible": "Who reviews this profile, and when",
         },
         _eu,
@@ -587,7 +588,7 @@ FORMS: dict[str, Form] = {
             "policy": "Policy and its cut-off",
             "purpose": "Business need that the model serves",
             "search": "How alternatives were searched for",
-            "data_source": "Source of the data, and the time they are from",
+            "data_source": _SOURCE,
         },
         _lda,
         beside=True,

@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
 _SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
+_WOULD_HELP = "More labels or other features would help."
+#: Rows to ask again that are listed at most.
+_MOST_ROWS = 100
+_PLAIN_UNKNOWN = "Whether a plain model would be fair is not known yet: a group has too few labels."
 
 METRIC_NAMES = {
     "tprp": "difference of true positive rates",
@@ -33,9 +37,6 @@ RATE_NAMES = {
     "fpr": "false positive rate",
     "selection_rate": "selection rate",
 }
-#: Rates by the condition on the label under which an estimate is made.
-CONDITION_NAMES = {"y=1": RATE_NAMES["tpr"], "y=0": RATE_NAMES["fpr"], "all": RATE_NAMES["selection_rate"]}
-
 #: Warnings of a run, by category.
 _WARNED = {
     "InterpolationWarning": "the model separated its labels, so the constraint bound nothing",
@@ -210,6 +211,8 @@ class Beside:
     level : float, optional
         Probability with which labels and pool together put the fair model's gap within the tolerance; None
         where they do not.
+    audited : bool, optional
+        Whether the fair model's gap is an audit's. That of the plain one is an estimate, then as before.
 
     Examples
     --------
@@ -230,6 +233,7 @@ class Beside:
     tolerance: float
     labels: int
     level: float | None = None
+    audited: bool = False
 
     @property
     def case(self) -> Literal["unfair", "fair already", "unsure", "no better", "unknown"]:
@@ -248,12 +252,19 @@ class Beside:
         return 0.0 if self.plain is None else self.plain.accuracy.value - self.model.accuracy.value
 
     @property
-    def plain_is_better(self) -> bool:
-        """Whether the plain model is as fair, by these labels, and more accurate."""
+    def plain_is_fair(self) -> bool:
+        """Whether the plain model is as fair, by these labels."""
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
             return False
-        as_fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
-        return as_fair and self.price >= SAME
+        return self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+
+    @property
+    def plain_is_better(self) -> bool:
+        """Whether the plain model is as fair, more accurate, and within the tolerance by its estimate."""
+        within = (
+            self.plain is not None and self.plain.gap is not None and self.plain.gap.value <= self.tolerance
+        )
+        return self.plain_is_fair and within and self.price >= SAME
 
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
@@ -265,6 +276,9 @@ class Beside:
         >>> print(Beside(plain, model, 0.76, "no", 0.5, 700).in_points())
         A model without a limit on the gap is as fair by these labels: 5 points apart, right for 84 of 100.
         This one is 40 points apart, right for 85 of 100.
+        >>> print(Beside(plain, model, 0.76, "no", 0.5, 700, audited=True).in_points())
+        A model without a limit on the gap was not audited: by estimate it is 5 points apart, right for 84 of
+        100. This one is 40 points apart by the audit, right for 85 of 100.
         """
         mine = f"right for {round(100 * self.model.accuracy.value)} of 100"
         if self.case == "no better":
@@ -273,13 +287,15 @@ class Beside:
                 f"{round(100 * self.constant)} of 100 without any label."
             )
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
-            return "Whether a plain model would be fair is not known yet: a group has too few labels."
-        fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
-        would = "is as fair by these labels:" if fair else "would be"
+            return _PLAIN_UNKNOWN
+        would = "is as fair by these labels:" if self.plain_is_fair else "would be"
+        by = ""
+        if self.audited:  # an estimate and an audit do not tell which of two models is fairer
+            would, by = "was not audited: by estimate it is", " by the audit"
         return (
             f"A model without a limit on the gap {would} {points(self.plain.gap.value)} apart, right for "
             f"{round(100 * self.plain.accuracy.value)} of 100. This one is "
-            f"{points(self.model.gap.value)} apart, {mine}."
+            f"{points(self.model.gap.value)} apart{by}, {mine}."
         )
 
     def sentence(self) -> str:
@@ -291,7 +307,7 @@ class Beside:
                 f"with {self.labels:,} labels, {self.constant:.3f} without any."
             )
         if case == "unknown" or plain is None:
-            return "Whether a plain model would be fair is not known yet: a group has too few labels."
+            return _PLAIN_UNKNOWN
         if case == "unfair":
             return f"A plain model is unfair here: gap {plain.value:.2f}. {self._bought()}"
         if case == "fair already":
@@ -485,7 +501,9 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | None = None) -> str | None:
+def safety_sentence(
+    fitted: Mapping[str, Any], tolerance: float, rows: int | None = None, *, in_points: bool = False
+) -> str | None:
     """Say what the owner of a model must know.
 
     Whether it answers the same for everybody or decides by lot, whether the tolerance is infeasible with the
@@ -498,6 +516,9 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     tolerance : float
     rows : int, optional
         Rows of the pool: more labels than that cannot be had.
+    in_points : bool, optional
+        Whether gaps are in points, as in the studio. There an estimate or an audit says how large the gap is,
+        so it is not said here.
 
     Returns
     -------
@@ -512,9 +533,12 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     >>> print(safety_sentence(fitted, 0.1))
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
     and pool together, the gap of this one is within 0.45. About 300 to 600 labels are needed.
+    >>> print(safety_sentence(fitted, 0.1, in_points=True))
+    Infeasible with these 75 labels: no useful model has a gap within 10 points with probability 0.95. About
+    300 to 600 labels are needed.
     >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021}, 0.1))
-    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With more
-    labels it would give up less.
+    To be sure of a gap within 0.1 with probability 0.95, and not only in the mean, costs 2.1 points of
+    accuracy. With more labels it would cost less.
     >>> safety_sentence(fitted | {"feasible": True}, 0.1) is None
     True
     """
@@ -522,40 +546,48 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     if "safety_cost" not in fitted:  # the oracle does not estimate its own error
         return decides
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
+    allowed = points(tolerance) if in_points else f"{tolerance:g}"
     said = [] if decides is None else [decides]
     if fitted["constant"] and fitted["feasible"]:
-        said.append("More labels or other features would help.")
+        said.append(_WOULD_HELP)
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
-            f"of some group, so the gap may be up to {fitted['gap_high']:.2f}. "
+            f"of some group, so the gap may be up to {_written(fitted['gap_high'], in_points)}. "
             "Label more rows of that group."
         )
     elif not fitted["feasible"]:
-        price = f"; that costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
-        # The source is named: estimates from labels alone, which stand beside this, reach further.
+        # The source and the comparison are named: estimates from labels alone reach further, and compare with
+        # a model without a constraint.
+        price = f"; to be so sure costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
+        within = (
+            f"By labels and pool together, the gap of this one is within {fitted['gap_high']:.2f}{price}. "
+        )
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
-            f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
-            f"{fitted['gap_high']:.2f}{price}. "
-            f"{_needed(fitted, rows)}{_cost_of_safe(fitted, tolerance)}"
+            f"{allowed} {sure}. {'' if in_points else within}"
+            f"{_needed(fitted, rows)}{_cost_of_safe(fitted, allowed)}"
         )
     elif cost > SAME:
         said.append(
-            f"This model gives up {100 * cost:.1f} points of accuracy to have a gap within {tolerance:g} "
-            f"{sure}. With more labels it would give up less."
+            f"To be sure of a gap within {allowed} {sure}, and not only in the mean, costs "
+            f"{100 * cost:.1f} points of accuracy. With more labels it would cost less."
         )
     if fitted["contradicted"]:
         said.append(_contradiction(fitted))
     return " ".join(said) or None
 
 
-def _cost_of_safe(fitted: Mapping[str, Any], tolerance: float) -> str:
+def _written(gap: float, in_points: bool) -> str:
+    return points(gap) if in_points else f"{gap:.2f}"
+
+
+def _cost_of_safe(fitted: Mapping[str, Any], allowed: str) -> str:
     """Say what the tolerance costs with the labels at hand, if it can be had."""
     cost = fitted.get("cost_of_safe")
     if cost is None or math.isnan(cost):
         return ""
-    return f" With these, a gap within {tolerance:g} costs {100 * cost:.1f} points of accuracy."
+    return f" With these, to be sure of a gap within {allowed} costs {100 * cost:.1f} points of accuracy."
 
 
 def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
@@ -618,9 +650,9 @@ def constant_sentence(method: str, same: int, runs: int) -> str:
     """Say in how many runs the last model answers the same for everybody.
 
     >>> constant_sentence("FARE", 2, 3)
-    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use.'
-    """
-    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}."
+    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use. More labels or other features would help.'
+    """  # noqa: E501
+    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}. {_WOULD_HELP}"
 
 
 def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
@@ -838,6 +870,7 @@ ADVICE: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
     "plain so far": ("open", "A plain model is ahead so far"),
     "above so far": ("open", "Do not use this model yet"),
     "within": ("open", "Looks fair, not proven"),
+    "short": ("open", "Cannot tell yet"),
     "unsure": ("open", "Cannot tell yet"),
 }
 
@@ -869,11 +902,13 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
 
     >>> fitted = {"safety_cost": 0.0, "feasible": False, "needed_low": 300, "needed_high": 600, "level": 0.95}
     >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, fitted)
-    'Too few labels to be sure. About 300 to 600 labels are needed.'
+    'Too few labels to be sure.'
     >>> print(allowed_sentence(Guess(0.08, 0.02, 0.19), 0.1, fitted | {"feasible": True}))
     By labels alone that is not sure. By labels and pool together it is within what you allow, with
     probability 0.95. Only an audit can promise it.
     """
+    if gap.high <= tolerance and "safety_cost" in fitted and not fitted["feasible"]:
+        return "By labels alone it is within what you allow, by labels and pool together that is not sure."
     if gap.high <= tolerance:
         return "By these labels it is within what you allow. Only an audit can promise it."
     if gap.low > tolerance:
@@ -881,11 +916,24 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
     if "safety_cost" not in fitted:  # the oracle does not estimate its own error
         return "Too few labels to be sure by estimates alone; an audit tells with fewer."
     if not fitted["feasible"]:
-        return f"Too few labels to be sure. {_needed(fitted, None)}"
+        return "Too few labels to be sure."  # how many are needed is said where the tolerance is infeasible
     return (
         "By labels alone that is not sure. By labels and pool together it is within what you allow, with "
         f"probability {fitted['level']:g}. Only an audit can promise it."
     )
+
+
+def rate_words(classes: Sequence[str]) -> dict[str, str]:
+    """Return each rate in words, by its name and by the condition under which an estimate is made.
+
+    >>> rate_words(["no", "yes"])["tpr"]
+    'of rows that are “yes”: answered “yes”'
+    """
+    negative, positive = classes
+    said = f"answered “{positive}”"
+    tpr, fpr = f"of rows that are “{positive}”: {said}", f"of rows that are “{negative}”: {said}"
+    every = f"of all rows: {said}"
+    return {"tpr": tpr, "fpr": fpr, "selection_rate": every, "y=1": tpr, "y=0": fpr, "all": every}
 
 
 def question_sentence(metric: str, classes: Sequence[str]) -> str:
@@ -1091,6 +1139,24 @@ def observed_sentences(accepted: int, others: int, missing: int, random: bool, b
     return [*found, f"Bought: {bought:,} labels, all of rows whose outcome was not observed."]
 
 
+#: Said in the certificate of an audit of a model that decides by lot.
+DRAWN_ONCE = (
+    "The classifier is randomised: each decision was drawn once with a fixed seed; those are audited."
+)
+
+
+def unknown_groups_sentence(unknown: int, rows: int) -> str:
+    """Say in a certificate how many rows are of unknown group.
+
+    >>> unknown_groups_sentence(30, 1000)
+    'The group of 30 rows (3.0%) is unknown: the bounds hold whichever they belong to.'
+    """
+    share = unknown / max(rows, 1)
+    return (
+        f"The group of {unknown:,} rows ({share:.1%}) is unknown: the bounds hold whichever they belong to."
+    )
+
+
 def trial_in_words(
     labels: int, agreement: Mapping[str, float], judge: float, model: float, saving: float, heeded: bool
 ) -> str:
@@ -1129,12 +1195,19 @@ def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
     return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
 
 
-def suspicion_sentence(kind: str, people: Sequence[str], facts: Sequence[Any], rows: int) -> str:
+def suspicion_sentence(
+    kind: str, people: Sequence[str], facts: Sequence[Any], rows: int, alone: int = 0, wrong: float = 0.0
+) -> str:
     """Say what is found about people who answer, and what to do; ``rows`` answers are probably wrong.
+
+    Nobody else answered ``alone`` other rows; ``wrong`` of the answers to them are expected to be wrong.
 
     >>> print(suspicion_sentence("harsh", ["Ann"], [("F", "no", "yes", 0.41, 0.05)], 23))
     Ann says 'no' to 41% of F who deserve 'yes'; others to 5%. 23 answers of Ann are probably wrong: ask for
     these rows again.
+    >>> print(suspicion_sentence("harsh", ["Ann"], [("F", "no", "yes", 0.41, 0.05)], 0, 40, 12.3))
+    Ann says 'no' to 41% of F who deserve 'yes'; others to 5%. Nobody else answered 40 such rows of Ann, and
+    about 12 of these answers are wrong: ask for these rows again.
     >>> print(suspicion_sentence("copies", ["Ann", "Bob"], (40.0, 6.6), 31))
     Ann and Bob give the same wrong answer to 40 rows; 7 would be expected. 31 answers of Ann and Bob are
     probably wrong: ask for these rows again.
@@ -1167,7 +1240,24 @@ def suspicion_sentence(kind: str, people: Sequence[str], facts: Sequence[Any], r
             "is probably wrong: ask for this row" if rows == 1 else "are probably wrong: ask for these rows"
         )
         parts.append(f"{rows:,} {many} of {name} {again} again.")
+    if round(wrong):
+        such, are = "row" if alone == 1 else "rows", "is" if round(wrong) == 1 else "are"
+        parts.append(
+            f"Nobody else answered {alone:,} such {such} of {name}, and about {wrong:,.0f} of these answers "
+            f"{are} wrong: ask for these rows again."
+        )
     return " ".join(parts)
+
+
+def suspicion_with_rows(words: str, rows: Sequence[object]) -> str:
+    """Add to such a sentence which rows it speaks of; of many the most doubtful.
+
+    >>> suspicion_with_rows("Ask for these rows again.", [7, 12])
+    'Ask for these rows again. Rows: 7, 12.'
+    """
+    some = [str(row) for row in rows[:_MOST_ROWS]]
+    rest = f", and {len(rows) - len(some):,} less doubtful ones" if len(rows) > len(some) else ""
+    return f"{words} Rows: {', '.join(some)}{rest}." if some else words
 
 
 def learned_noise_sentence(groups: Sequence[str], wrong: Any, doubt: Any) -> str:
@@ -1203,23 +1293,33 @@ def learned_from_sentence(file: str, sha256: str, answers: int, people: int, gol
     )
 
 
-def standing_sentence(verdict: str, since: str | None, allowed: str, needed: int | None) -> str:
-    """Where a watched model stands; ``allowed`` is the allowed gap in words.
+def standing_sentence(
+    verdict: str, since: str | None, allowed: str, needed: int | None, doubt: bool = False
+) -> str:
+    """Where a watched model stands; ``allowed`` is the allowed gap in words, ``doubt`` ended a certificate.
 
     >>> standing_sentence("refuted", "2026-05", "0.1", None)
     'REFUTED: the gap is above 0.1 since about 2026-05.'
     >>> standing_sentence("undecided", "2025-01", "0.1", 600)
     'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
+    >>> print(standing_sentence("undecided", "2026-01", "0.1", None, doubt=True))
+    CANNOT TELL any more: labels since raise doubt about the certificate of 2026-01. They do not say that more
+    of them would certify a gap of at most 0.1.
     """
     if verdict == "refuted":
         return f"REFUTED: the gap is above {allowed} since about {since}."
     if verdict == "certified":
         return f"STILL CERTIFIED: a gap of at most {allowed} was certified in {since}; nothing refutes it."
-    before = "there is no certificate yet." if since is None else f"the last certificate is of {since}."
+    if since is None:
+        before, them = "there is no certificate yet.", "The labels so far"
+    elif doubt:
+        before, them = f"labels since raise doubt about the certificate of {since}.", "They"
+    else:
+        before, them = f"the last certificate is of {since}.", "The labels so far"
     more = (
         f"About {needed:,} labels would likely certify{' again' if since else ''}."
         if needed
-        else f"The labels so far do not say that more of them would certify a gap of at most {allowed}."
+        else f"{them} do not say that more of them would certify a gap of at most {allowed}."
     )
     return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
 
@@ -1231,6 +1331,7 @@ def standing_details(
     metric: str,
     tolerance: float,
     in_points: bool = False,
+    known: int = 0,
 ) -> str:
     """What the state of a watched model rests on: the gap with its bounds.
 
@@ -1238,18 +1339,21 @@ def standing_details(
     'Gap from 2026-01 to 2026-06: 0.041, between 0 and 0.093 (tprp, tolerance 0.1). Labels in all: 1,200.'
     >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-01"), 1200, "tprp", 0.1, in_points=True)
     'Gap in 2026-01: 4.1 points, 0 to 9.3 points by the bounds (you allow 10 points). Labels in all: 1,200.'
+    >>> standing_details((None, 0.0, 1.0), None, 0, "tprp", 0.1, known=3000)
+    'No gap is measured yet (tprp, tolerance 0.1). Labels in all: 0; outcomes that were known: 3,000.'
     """
     gap, lower, upper = found
     limit = f"you allow {points(tolerance)}" if in_points else f"{metric}, tolerance {tolerance:g}"
+    some = f"Labels in all: {labels:,}{f'; outcomes that were known: {known:,}' if known else ''}."
     if months is None or gap is None:
-        return f"No gap is measured yet ({limit}). Labels in all: {labels:,}."
+        return f"No gap is measured yet ({limit}). {some}"
     when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
     bounds = (
         f"{points(gap)}, {points_between(lower, upper)} by the bounds"
         if in_points
         else f"{gap:.3f}, between {lower:.3g} and {upper:.3g}"
     )
-    return f"Gap {when}: {bounds} ({limit}). Labels in all: {labels:,}."
+    return f"Gap {when}: {bounds} ({limit}). {some}"
 
 
 def shift_sentences(shift: Mapping[str, Any]) -> list[str]:

@@ -194,7 +194,7 @@ class Reading:
         """What a number looks like."""
         whole = r"[0-9]+"
         if self.thousands:
-            whole = rf"(?:[0-9]{{1,3}}(?:[{self.thousands}][0-9]{{3}})+|[0-9]+)"
+            whole = rf"(?:[1-9][0-9]{{0,2}}(?:[{self.thousands}][0-9]{{3}})+|[0-9]+)"  # 0,123 is a fraction
         number = rf"(?P<number>{whole}(?:[{self.decimal}][0-9]+)?(?:[eE][+-]?[0-9]+)?)"
         before, after = rf"(?P<before>{_SIGNS})?", rf"(?P<after>{_SIGNS})?"
         # No blank is tried twice (*+): a cell of blanks alone would take for ever.
@@ -308,11 +308,12 @@ def recognise(
         decimal, thousands = (".", ",") if comma else (",", ".")
     style = Reading("number", decimal or ("," if thousands == "." else "."), thousands or "")
     found = _numbers(words, codes, rows, style, said=said, typed=typed)
-    if found is None and not said:
-        style = Reading("number") if style.decimal == "," else Reading("number", ",", ".")
-        found = _numbers(words, codes, rows, style, said=said, typed=typed)
-        if found is not None and found.stray and style.decimal == ",":
-            found = None  # words among lists such as 1,2
+    if not said and (found is None or found.stray):
+        style = Reading("number", style.thousands, style.decimal)
+        other = _numbers(words, codes, rows, style, said=said, typed=typed)
+        # Words are no gaps if the other signs read all of them, nor if they stand among lists such as 1,2.
+        if other is not None and not (other.stray and (found is not None or style.decimal == ",")):
+            found = other
     return found or _dates(words, codes) or _lists(words, codes)
 
 
@@ -326,13 +327,16 @@ def recognise_all(
 ) -> dict[str, Recognised]:
     """Say how the texts of a table's columns are written, as :func:`recognise` does for one.
 
-    Where a column can only be read with a decimal comma, and none only with a comma between thousands, the
-    others are written so too: 1.234 is a whole number there.
+    A comma that could be either is what it is in the columns that can be read in one way only: beside
+    "4,5 %" the number 1.234 is a whole one, beside "$1,006.00" the number 10,012.
 
     >>> import pyarrow as pa
     >>> found = recognise_all({"rate": pa.array(["4,5 %", "12,0 %"]), "paid": pa.array(["1.234", "950"])})
     >>> found["paid"].values.to_pylist()
     [1234, 950]
+    >>> columns = {"pay": pa.array(["$1,006.00", "$950.00"]), "loan": pa.array(["10,012", "950"])}
+    >>> recognise_all(columns, comma=False)["loan"].values.to_pylist()
+    [10012, 950]
     """
 
     def read(comma: bool) -> dict[str, Recognised]:
@@ -343,9 +347,17 @@ def recognise_all(
         return {name: one for name, one in found.items() if one is not None}
 
     found = read(comma)
-    if not comma or decimal is not None or thousands is not None:
+    if decimal is not None or thousands is not None or not _others(found, comma):
         return found
-    return read(False) if has_decimal_comma(found) else found
+    other = read(not comma)
+    return found if _others(other, not comma) else other
+
+
+def _others(found: Mapping[str, Recognised], comma: bool) -> bool:
+    """Whether some columns are numbers only with another decimal sign than the one that was tried first."""
+    usual = "." if comma else ","
+    readings = [one.reading for one in found.values()]
+    return any(one is not None and one.kind == "number" and one.decimal != usual for one in readings)
 
 
 def has_decimal_comma(found: Mapping[str, Recognised]) -> bool:

@@ -58,6 +58,10 @@ class Part(Protocol):
         """The column."""
 
     @property
+    def missing(self) -> bool:
+        """Whether one of the features is 1 where the value is missing."""
+
+    @property
     def features(self) -> list[str]:
         """Names of the features."""
 
@@ -533,8 +537,8 @@ class Encoder:
             gone, why = codes < 0, _new_levels(part, values, codes)
         else:
             return None
-        had_gaps, n = f"{part.name} is missing" in part.features, int(gone.sum())
-        if not had_gaps and len(gone) >= _ENOUGH and 2 * n > len(gone):
+        n = int(gone.sum())
+        if not part.missing and len(gone) >= _ENOUGH and 2 * n > len(gone):
             why = f"{n:,} of {len(gone):,} values are missing, and none was when it was fitted"
         return why and f"column {part.name!r}: {why}"
 
@@ -542,8 +546,7 @@ class Encoder:
         """Return a column with its texts read as they were for the fit."""
         if part.name in self.readings and _is_text(column):
             # Words among numbers were gaps when the encoder was fitted, or there were none.
-            gaps = f"{part.name} is missing" in part.features
-            column = self.readings[part.name].read(column, strict=None if gaps else part.name)
+            column = self.readings[part.name].read(column, strict=None if part.missing else part.name)
         if part.name in self.seen:
             _check_kind(part.name, self.seen[part.name].kind, column)
         return column
@@ -574,7 +577,7 @@ class Encoder:
             and len(part.levels) > FEW_LEVELS
             and count_words(part.levels) > WORDS_OF_NAMES
         ]
-        marked = [part.name for part in self.parts if f"{part.name} is missing" in part.features]
+        marked = [part.name for part in self.parts if part.missing]
         return [
             *([f"columns of free text train the model by their words: {listed(texts)}"] if texts else []),
             *([f"short texts are categories, one for each value: {', '.join(wordy)}"] if wordy else []),
@@ -664,11 +667,11 @@ def fit_encoder(
     fitted_on: str | None = None,
     required: Iterable[str] = (),
 ) -> Encoder:
-    """Fit an encoder to a pyarrow table in memory.
+    """Fit an encoder to a data frame.
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : data frame
     columns : sequence of str, optional
         Columns to make features of; by default all.
     text : TextColumns, optional
@@ -687,6 +690,7 @@ def fit_encoder(
     >>> fit_encoder(pa.table({"job": ["b", "a"], "pay": ["$1,200", "$950"]})).feature_names_out
     ['job=b', 'pay']
     """
+    table = frame_table(table)
     names = list(table.column_names if columns is None else columns)
     text = TextColumns() if text is None else text
     text.check(names)

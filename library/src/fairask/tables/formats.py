@@ -197,8 +197,6 @@ def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, l
         if isinstance(source, str | PathLike):
             name = Path(source).name
             table, text = _read_file(Path(source), form, notes)
-        elif isinstance(source, Mapping):
-            table = pa.table({column: list(values) for column, values in source.items()})
         else:
             table = frame_table(source)
         table = read_cells(
@@ -255,7 +253,7 @@ def sheet_content(file: Path, form: TableFormat | None = None) -> str | None:
         if Path(name).suffix.lower() not in CSV_SUFFIXES:
             return None
         content = content or file.read_bytes()
-        _check_kind(name, _kind(content[:64]), content[:64])
+        _check_kind(name, content[:64])
         text, _ = _decode(name, content, form.encoding, [])
         found = re.match(r"sep=.\r?\n", text)
         return text[found.end() :] if found else text
@@ -344,7 +342,7 @@ def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]
         )
     if suffix in PARQUET_SUFFIXES:
         return _read_parquet(name, content), None
-    _check_kind(name, _kind(content[:64]), content[:64])
+    _check_kind(name, content[:64])
     text, encoding = _decode(name, content, form.encoding, notes)
     if suffix in _JSON_SUFFIXES:
         return _read_records(name, text, lines=suffix != ".json"), None
@@ -355,9 +353,9 @@ def _kind(head: bytes) -> str | None:
     return next((words for start, words in _SIGNATURES.items() if head.startswith(start)), None)
 
 
-def _check_kind(name: str, kind: str | None, head: bytes) -> None:
+def _check_kind(name: str, head: bytes) -> None:
     """Raise TableError for a file that is not text."""
-    if kind is not None:
+    if (kind := _kind(head)) is not None:
         parquet = kind == _SIGNATURES[_PARQUET]
         remedy = (
             f"Rename it to {Path(name).stem}.parquet"

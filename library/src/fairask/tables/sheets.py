@@ -18,7 +18,7 @@ from pathlib import Path
 from fairask.errors import UserError
 from fairask.report.words import visible
 from fairask.tables.arrow import optional
-from fairask.tables.cells import text_of, with_point
+from fairask.tables.cells import is_number, text_of, with_point
 from fairask.tables.formats import DELIMITERS
 
 if sys.platform != "win32":
@@ -50,7 +50,7 @@ def safe_cell(value: object) -> object:
     if isinstance(value, bool | int | float):
         return value
     text = visible(str(value))
-    return text if _is_number(text) else _GUARDED.sub("'", text)
+    return text if is_number(text) and text.strip() == text else _GUARDED.sub("'", text)
 
 
 def plain_cell(value: str) -> str:
@@ -60,14 +60,6 @@ def plain_cell(value: str) -> str:
     ('=1+1', 'x;=1+1', "'tis")
     """
     return _GUARD.sub("", value)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return text.strip() == text
 
 
 def csv_text(

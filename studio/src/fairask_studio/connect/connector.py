@@ -6,7 +6,6 @@ again where the tool cannot be reached.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import random
 import re
@@ -21,6 +20,7 @@ from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import Config
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked
 from fairask_studio.store import UNREACHABLE, why_unreachable
+from fairask_studio.store.people import hash_of
 from fairask_studio.tools import Intake, OutsideAnswer
 
 
@@ -58,11 +58,6 @@ class Link:
         return ToolLinked(self.name, self.tool, self.url, token, self.project, options, people)
 
 
-def _hash(token: str) -> str:
-    # Tokens are 192 random bits, so a plain hash is as safe as a slow one.
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
 def ensure_link(study: Study, link: Link, who: str, *, renew: bool = False) -> str:
     """Write the link into the log unless it is there; return a new token, or an empty text.
 
@@ -89,7 +84,7 @@ def ensure_link(study: Study, link: Link, who: str, *, renew: bool = False) -> s
     if now is not None and known and Link.of(now) == link:
         return ""
     new = "" if known else secrets.token_urlsafe(24)
-    kept = now.token if known and now is not None else _hash(new)
+    kept = now.token if known and now is not None else hash_of(new)
     people = None if now is None or now.url != link.url else now.people
     study.store.append(who, link.linked(kept, people))
     return new
@@ -106,7 +101,7 @@ def name_people(study: Study, name: str, people: dict[str, str]) -> None:
 
 def is_token(linked: ToolLinked, token: str) -> bool:
     """Whether this is the token of a link."""
-    return hmac.compare_digest(linked.token, _hash(token))
+    return hmac.compare_digest(linked.token, hash_of(token))
 
 
 def link_counts(study: Study) -> list[Document]:

@@ -38,11 +38,9 @@ from fairask_studio.connect.connector import (
 from fairask_studio.connect.outside import outside_client
 from fairask_studio.estimates import positive_probability
 from fairask_studio.events import Cell, Document
-from fairask_studio.files import chosen
+from fairask_studio.files import TASK_CHECK, TASK_ROW, chosen
 from fairask_studio.tools import OutsideAnswer, TakenAnswer
 
-#: Keys of a task that are the study's own.
-ROW, CHECK = "fairask_row", "fairask_check"
 #: Columns with these displays have a place of their own; all others stand in one table.
 _OBJECTS = {"image": "Image", "audio": "Audio", "long": "Text", "markdown": "Text"}
 _LONGEST_NAME = 64
@@ -111,7 +109,7 @@ def task_of(row: OutgoingRow, columns: Sequence[ColumnInfo]) -> Document:
         else:
             title = column.title or column.name
             fields[title if title not in fields else f"{title} ({column.name})"] = words
-    return {"data": {**own, "fields": fields, ROW: row.row, CHECK: row.check}}
+    return {"data": {**own, "fields": fields, TASK_ROW: row.row, TASK_CHECK: row.check}}
 
 
 def _words(column: ColumnInfo, value: Cell) -> str:
@@ -143,8 +141,8 @@ def annotated_answers(
             label = None if annotation.get("was_cancelled") else ", ".join(choices)
             found.append(
                 OutsideAnswer(
-                    str(annotation["id"]), _microseconds(annotation["updated_at"]), data[ROW], name, label,
-                    data.get(CHECK), note,
+                    str(annotation["id"]), _microseconds(annotation["updated_at"]), data[TASK_ROW], name,
+                    label, data.get(TASK_CHECK), note,
                 )
             )  # fmt: skip
     return found
@@ -186,7 +184,7 @@ def webhook_answers(
     return [
         answer
         for annotation, task in zip(annotations, tasks, strict=True)
-        if ROW in task["data"]
+        if TASK_ROW in task["data"]
         for answer in annotated_answers(task["data"], [annotation], people)
     ]
 
@@ -442,11 +440,13 @@ class LabelStudioTool:
         # Taken before the tasks are read: an answer that a webhook brings meanwhile is not missing there.
         taken = self._taken()
         found = self._read(None if full or not self._newest else self._newest)
-        mine = [task for task in found if isinstance(task.data, dict) and isinstance(task.data.get(ROW), int)]
+        mine = [
+            task for task in found if isinstance(task.data, dict) and isinstance(task.data.get(TASK_ROW), int)
+        ]
         if found:
             newest = max(task.updated_at for task in found)
             self._newest = max(self._newest, newest.isoformat())
-        tasks = {int(task.id): int(task.data[ROW]) for task in mine}
+        tasks = {int(task.id): int(task.data[TASK_ROW]) for task in mine}
         self._tasks = tasks if full else {**(self._tasks or {}), **tasks}
         if full:
             self._look_for_lost(mine)
@@ -475,8 +475,8 @@ class LabelStudioTool:
         """Note rows whose tasks are gone, and delete second tasks of a row that nobody has annotated."""
         there: dict[int, Any] = {}
         for task in sorted(tasks, key=lambda task: (not task.annotations, task.id)):
-            if task.data[ROW] not in there:
-                there[task.data[ROW]] = task
+            if task.data[TASK_ROW] not in there:
+                there[task.data[TASK_ROW]] = task
             elif not task.annotations:
                 # A kill between two attempts to make the tasks: one of the two is enough.
                 self._ask(partial(self.client.tasks.delete, str(task.id)))

@@ -18,9 +18,10 @@ from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from fairask_studio.connect.connector import Link, is_token, link_counts
-from fairask_studio.connect.labelstudio import CHECK, ROW, Predictor, webhook_answers
+from fairask_studio.connect.labelstudio import Predictor, webhook_answers
 from fairask_studio.connect.webhook import SignatureError, verify_signature
 from fairask_studio.events import Document, ToolLinked
+from fairask_studio.files import TASK_CHECK, TASK_ROW
 from fairask_studio.pages.access import Me, access_of, refuse_token
 from fairask_studio.pages.api import Row, Strict, Text, study_of
 from fairask_studio.tools import OutsideAnswer
@@ -156,7 +157,7 @@ def predict(request: Request, linked: Linked, body: Body) -> Document:
     if not Link.of(linked).predictions:
         return {"results": []}
     try:
-        given = [(task["data"][ROW], task["data"].get(CHECK)) for task in body["tasks"]]
+        given = [(task["data"][TASK_ROW], task["data"].get(TASK_CHECK)) for task in body["tasks"]]
     except (KeyError, TypeError, AttributeError) as error:
         raise HTTPException(422, "a task is not one of this study") from error
     rows = [row for row, _ in given]

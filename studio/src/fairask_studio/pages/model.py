@@ -116,7 +116,7 @@ def _details(study: Study, trained_to: int) -> Document:
     fitted = learner.current_model()
     rules, weights = fitted.used_members()
     groups = [str(name) for name in learner.groups_]
-    learns, not_learned = learned_columns(study.config.columns, study.encoder.left_out)
+    learns, not_learned = learned_columns(study.config.columns, study.encoder)
     return {
         "members": [
             {"probability": weight, **_described(rule, groups, study.config.classes)}

@@ -11,6 +11,7 @@ from fastapi import APIRouter, HTTPException, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
+from fairask.errors import UserError
 from fairask_studio import Study
 from fairask_studio.events import SKIP, Document, end_of_day, now
 from fairask_studio.gold import crew_label_errors, gold_figures
@@ -231,9 +232,13 @@ def people_errors(study: Study) -> Document:
     """Return each person's errors, who should be looked at, and what audits take for wrong labels."""
     crew = study.crew()
     if crew is None or not crew.shared:
-        return {"shared": 0, "errors": [], "suspects": [], "labels": None}
-    with study.lock:
-        labels = crew_label_errors(study.state(), crew)
+        return {"shared": 0, "errors": [], "suspects": [], "labels": None, "refused": ""}
+    labels, refused = None, ""
+    try:
+        with study.lock:
+            labels = crew_label_errors(study.state(), crew)
+    except UserError as error:
+        refused = str(error)
     return {
         "shared": crew.shared,
         "errors": [asdict(error) for error in crew.errors()],
@@ -247,6 +252,7 @@ def people_errors(study: Study) -> Document:
             for s in crew.suspects()
         ],
         "labels": None if labels is None else {name: asdict(error) for name, error in labels.items()},
+        "refused": refused,
     }
 
 

@@ -12,6 +12,7 @@ import tempfile
 import weakref
 import zipfile
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
@@ -44,8 +45,8 @@ class SentFiles:
         self._table: Path | None = None
         self._vectors: Path | None = None
         self._media: dict[str, Path] = {}
-        self._short: dict[str, list[Path]] = {}
-        self._bytes = 0
+        self._short: dict[str, set[str]] = {}
+        self._bytes, self._numbers = 0, count()
 
     def __len__(self) -> int:
         """How many images and recordings there are."""
@@ -76,8 +77,7 @@ class SentFiles:
     def add(self, name: str, data: bytes) -> None:
         """Add an image, a recording, or an .npy file with a row for each row of the table."""
         path = PurePosixPath(name)
-        longest = max((len(part.encode("utf-8", "replace")) for part in path.parts), default=0)
-        if path.is_absolute() or ".." in path.parts or not 0 < longest < 256:
+        if not _can_be_file(path):
             raise StudyError(f"{name[:80]!r} cannot be the name of a file", "Use names without '..'")
         self._bytes += len(data)
         if self._bytes > _BYTES or len(self._media) >= _MOST:
@@ -92,16 +92,19 @@ class SentFiles:
         kind = "audio" if path.suffix.lower() in _AUDIO else "image"
         if len(data) > LARGEST or not (media_kind(data) or "").startswith(kind):
             raise _no_medium(name)
-        number = self._place / f"{len(self._media)}{path.suffix.lower()[:_LONGEST]}"
+        # A number of its own for each: browsers send several at once, and one again whose reply was lost.
+        number = self._place / f"{next(self._numbers)}{path.suffix.lower()[:_LONGEST]}"
         number.write_bytes(data)
         self._media[str(path)] = number
-        self._short.setdefault(path.name, []).append(number)
+        self._short.setdefault(path.name, set()).add(str(path))
 
     def find(self, cell: str) -> Path | None:
         """Return the file that a cell names: by its path, or by its name if no other has it."""
-        found = self._media.get(str(PurePosixPath(cell))) if cell else None
-        short = self._short.get(PurePosixPath(cell).name, [])
-        return found or (short[0] if len(short) == 1 else None)
+        path = PurePosixPath(cell)
+        if not _can_be_file(path):  # nor could it be put beside the pool
+            return None
+        known = {str(path)} & self._media.keys() or self._short.get(path.name, set())
+        return self._media[min(known)] if len(known) == 1 else None
 
     def missing(self, cells: Iterable[str]) -> list[str]:
         """Return the names that no file has."""
@@ -120,8 +123,15 @@ class SentFiles:
         for cell in dict.fromkeys(cells):
             found = self.find(cell)
             if found is not None and (path := (folder / cell).resolve()).is_relative_to(folder):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(found, path)
+                try:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(found, path)
+                except (
+                    OSError
+                ) as error:  # the disk is full, or another cell names a file where a folder must be
+                    raise StudyError(
+                        f"the file of {cell[:80]!r} cannot be put beside the pool: {error.strerror}"
+                    ) from error
 
     def _unpack(self, data: bytes) -> bool:
         """Take what is in a zip; False for one that holds nothing but a table."""
@@ -172,6 +182,13 @@ class SentFiles:
         else:
             table.writerows([[head], *([name] for name in names)])
         return lines.getvalue()
+
+
+def _can_be_file(path: PurePosixPath) -> bool:
+    """Whether a file within a folder can be called so on all systems that the studio runs on."""
+    parts = [part.encode("utf-8", "replace") for part in path.parts]
+    plain = not path.is_absolute() and bool(parts) and b".." not in parts
+    return plain and all(len(part) < 256 and 0 not in part for part in parts)
 
 
 def _no_medium(name: str) -> StudyError:

@@ -75,8 +75,8 @@ class Session:
     csrf: str
 
 
-def _hash(secret: str) -> str:
-    # Tokens are 192 random bits, so a plain hash is as safe as a slow one.
+def hash_of(secret: str) -> str:
+    """Return what is stored of a token: 192 random bits, so a plain hash is as safe as a slow one."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -97,7 +97,7 @@ def _new(name: str, role: str) -> tuple[str, dict[str, object]]:
     check_person(name)
     _check_role(role)
     token = secrets.token_urlsafe(24)
-    return token, {"name": name, "role": role, "token": _hash(token), "since": now()}
+    return token, {"name": name, "role": role, "token": hash_of(token), "since": now()}
 
 
 class People:
@@ -179,9 +179,11 @@ class People:
         with self._db.write() as connection:
             if role != "owner":
                 self._keep_an_owner(connection, name)
-            changed = update(people).where(people.c.name == name, _HUMAN).values(role=role)
-            if not connection.execute(changed).rowcount:
+            found = connection.execute(select(people).where(people.c.name == name, _HUMAN)).mappings().first()
+            if found is None:
                 raise StudyError(f"nobody is named {name!r}")
+            seal = _seal({**found, "role": role})
+            connection.execute(update(people).where(people.c.name == name).values(role=role, seal=seal))
         self._known.clear()
 
     def _keep_an_owner(self, connection: Connection, name: str) -> None:
@@ -210,13 +212,13 @@ class People:
 
     def by_token(self, token: str) -> Person | None:
         """Return the person or program with this token, None when it is unknown or has expired."""
-        key = _hash(token)
+        key = hash_of(token)
         return self._cached(Person, "token", key, lambda: self._find(people.c.token == key))
 
     def expired(self, token: str) -> Person | None:
         """Return the person whose token this was until it expired."""
         with self._db.read() as connection:
-            row = connection.execute(_ALL.where(people.c.token == _hash(token), ~_valid())).first()
+            row = connection.execute(_ALL.where(people.c.token == hash_of(token), ~_valid())).first()
         return None if row is None else _person(*row)
 
     def by_name(self, name: str) -> Person | None:
@@ -254,13 +256,13 @@ class People:
         return cookie
 
     def _begin(self, connection: Connection, cookie: str, name: str) -> None:
-        row = {"id": _hash(cookie), "name": name, "csrf": secrets.token_urlsafe(24)}
+        row = {"id": hash_of(cookie), "name": name, "csrf": secrets.token_urlsafe(24)}
         connection.execute(insert(sessions), [{**row, "until": clock(connection) + SESSION_SECONDS}])
 
     def invite(self, name: str, seconds: float = SESSION_SECONDS) -> str:
         """Make a code that begins one session of ``name`` within ``seconds``; earlier codes end."""
         code = secrets.token_urlsafe(24)
-        row = {"id": _hash(code), "name": name, "csrf": _INVITE}
+        row = {"id": hash_of(code), "name": name, "csrf": _INVITE}
         with self._db.write() as connection:
             mine = (sessions.c.name == name, sessions.c.csrf == _INVITE)
             connection.execute(update(sessions).where(*mine).values(csrf=_REPLACED))
@@ -269,7 +271,7 @@ class People:
 
     def redeem(self, code: str) -> tuple[str, str] | None:
         """Begin the session of a code; return name and cookie, None when the code was used or is unknown."""
-        cookie, mine = secrets.token_urlsafe(24), (sessions.c.id == _hash(code), sessions.c.csrf == _INVITE)
+        cookie, mine = secrets.token_urlsafe(24), (sessions.c.id == hash_of(code), sessions.c.csrf == _INVITE)
         with self._db.write() as connection:
             name = connection.scalar(
                 select(sessions.c.name).where(*mine, sessions.c.until > clock(connection))
@@ -285,7 +287,7 @@ class People:
         with self._db.read() as connection:
             found = connection.execute(
                 select(sessions.c.csrf, sessions.c.until).where(
-                    sessions.c.id == _hash(code), sessions.c.csrf.in_(_CODES)
+                    sessions.c.id == hash_of(code), sessions.c.csrf.in_(_CODES)
                 )
             ).first()
             if found is None:
@@ -299,10 +301,10 @@ class People:
 
     def session(self, cookie: str) -> Session | None:
         """Return the session of a cookie, None when it has ended; its end moves with its use."""
-        return self._cached(Session, "session", _hash(cookie), lambda: self._session(cookie))
+        return self._cached(Session, "session", hash_of(cookie), lambda: self._session(cookie))
 
     def _session(self, cookie: str) -> Session | None:
-        mine = sessions.c.id == _hash(cookie)
+        mine = sessions.c.id == hash_of(cookie)
         with self._db.read() as connection:
             at = clock(connection)
             query = select(sessions.c.name, sessions.c.csrf, sessions.c.until).where(
@@ -319,7 +321,7 @@ class People:
     def sign_out(self, cookie: str) -> None:
         """End a session."""
         with self._db.write() as connection:
-            connection.execute(delete(sessions).where(sessions.c.id == _hash(cookie)))
+            connection.execute(delete(sessions).where(sessions.c.id == hash_of(cookie)))
         self._known.clear()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -20,7 +21,7 @@ Member = tuple[int | None, int, int]
 
 def pairs(groups: int) -> list[tuple[int, int]]:
     """Ordered pairs of groups."""
-    return [(a, b) for a in range(groups) for b in range(groups) if a != b]
+    return list(permutations(range(groups), 2))
 
 
 def family_bounds(

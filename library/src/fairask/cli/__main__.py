@@ -1,5 +1,0 @@
-"""``python -m fairask.cli``."""
-
-from fairask.cli import main
-
-main()
