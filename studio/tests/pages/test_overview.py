@@ -112,6 +112,7 @@ def test_a_study_gives_one_verdict() -> None:
     assert case(_state((0.3, 0.2, 0.4))) == "above"
     assert case(_state((0.3, 0.2, 0.4)), 40) == "above so far"
     assert case(_state((0.13, 0.07, 0.19), (0.87, 0.1))) == "plain", "as fair and more accurate"
+    assert case(_state((0.15, 0.07, 0.19), (0.87, 0.13))) == "short", "nobody is sent to a model above"
     assert case(_state((0.13, 0.07, 0.19), (0.853, 0.1))) == "short", "not more accurate"
     assert case(_state((0.13, 0.07, 0.19), (0.87, 0.2))) == "short", "not as fair"
     assert case(_state((0.08, 0.02, 0.19), feasible=True)) == "unsure"
