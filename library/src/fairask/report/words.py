@@ -218,7 +218,7 @@ class Beside:
     --------
     >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
     >>> print(Beside(model, plain, 0.76, "no", 0.1, 700).sentence())
-    Your data are unfair without us: gap 0.40. The fair model has gap 0.05 and gives up 1.0 points of
+    A plain model is unfair here: gap 0.40. The fair model has gap 0.05 and gives up 1.0 points of
     accuracy.
     >>> Beside(plain, Outcome(Guess(0.85), Guess(0.04)), 0.76, "no", 0.5, 700).case
     'fair already'
@@ -309,7 +309,7 @@ class Beside:
         if case == "unknown" or plain is None:
             return _PLAIN_UNKNOWN
         if case == "unfair":
-            return f"Your data are unfair without us: gap {plain.value:.2f}. {self._bought()}"
+            return f"A plain model is unfair here: gap {plain.value:.2f}. {self._bought()}"
         if case == "fair already":
             return (
                 f"A plain model is already within the tolerance: gap {plain.value:.2f} of at most "
