@@ -32,7 +32,7 @@ $(STAMP): $(DEMO) requirements/dev.txt studio/pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -r requirements/dev.txt
 	@touch $@
 
-demo: $(DEMO)  ## FARE against passive sampling on Adult; writes report.html
+demo: $(DEMO)  ## a fair model, a plain one and passive sampling on Adult; writes report.html
 	$(BIN)/fairask demo
 
 paper: $(STAMP)  ## write the pages of results and their figures from results/

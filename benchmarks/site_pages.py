@@ -16,7 +16,6 @@ LONG = (
     "develop/changes.html",
     "genindex",
     "search.html",
-    "sg_execution_times",
     "_static",
     "_images",
     "_modules",

@@ -82,10 +82,8 @@ def _guide(shown: bool) -> Callable[[Page], None]:
 def _choose_file(page: Page) -> None:
     rng = random.Random(2)
     said = [f'"{rng.choice(SENTENCES)} {rng.choice(SENTENCES)}"' for _ in range(200)]
-    lines = [
-        f"{words},{'wm'[i % 2]},{20 + i % 60},{'yes' if i % 3 else 'no'}" for i, words in enumerate(said)
-    ]
-    csv = "\n".join(["comment,gender,age,complaint", *lines])
+    lines = [f"{words},{'wm'[i % 2]},{20 + i % 60}" for i, words in enumerate(said)]
+    csv = "\n".join(["comment,gender,age", *lines])
     page.set_input_files("#file", {"name": "comments.csv", "mimeType": "text/csv", "buffer": csv.encode()})
     page.wait_for_selector("#make")
     page.check("input[value=gender]")

@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 10,
+    "write_computation_times": False,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
     "image_scrapers": ("matplotlib",),

@@ -100,8 +100,9 @@ def first_page(results: Results, setup: Setup, folder: Path) -> list[str]:
     ]
     return [
         "# Results\n",
-        "`python -m paper docs` writes this page and those below from the files in `results/`; no number is "
-        "typed in.\n",
+        "What the default buys, and where it fails. The default is what `FairActiveLearner` does when no "
+        "method is named; commands print it as FARE. `python -m paper docs` writes this page and those below "
+        "from the files in `results/`; no number is typed in.\n",
         "## What to take home\n",
         *(f"- {line}" for line in taken),
         "",

@@ -47,7 +47,9 @@ def _table(names: list[str]) -> list[str]:
 def module_page(name: str, module: ModuleType, homes: dict[object, str]) -> str:
     """Return the page of one module as reStructuredText."""
     summary = (inspect.getdoc(module) or "").strip()
-    lines = [name, "=" * len(name), "", summary, "", f".. currentmodule:: {name}", ""]
+    # The landing page has the package's name too: no two pages have one title.
+    title = name if "." in name else f"Package {name}"
+    lines = [title, "=" * len(title), "", summary, "", f".. currentmodule:: {name}", ""]
     own: dict[str, list[str]] = {"classes": [], "functions": [], "values": []}
     elsewhere = []
     for public in sorted(module.__all__, key=str.lower):

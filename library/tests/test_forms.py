@@ -253,16 +253,15 @@ def test_limits_are_those_of_the_ratio_that_is_printed(hired: Path) -> None:
 
 
 def test_facts_of_the_owner_are_shown_or_left_open(hired: Path) -> None:
-    done = run(
-        "report", hired, "--form", "nyc-ll144", "--fact", "tool=Ranker 2", "--fact", "data-source=2025 <b>"
-    )
+    given = ("--fact", "tool=Ranker 2", "--fact", "data-source=2025 <b>\x1b[2J\u202e")
+    done = run("report", hired, "--form", "nyc-ll144", *given)
     assert "Left open, give them with --fact NAME=TEXT: distribution_date" in done.output
     document = json.loads((hired / "nyc-ll144.json").read_text())
     assert document["facts"]["tool"] == "Ranker 2"
     assert document["facts"]["distribution_date"] is None
     page = (hired / "nyc-ll144.html").read_text()
     assert page.count("to be filled in by the owner") == 3
-    assert "2025 &lt;b&gt;" in page
+    assert "2025 &lt;b&gt;\\x1b[2J\\u202e" in page
     refused = run("report", hired, "--form", "nyc-ll144", "--fact", "tol=x")
     assert (refused.exit_code, "has no fact 'tol'" in refused.output) == (2, True)
 

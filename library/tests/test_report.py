@@ -91,11 +91,11 @@ def test_the_case_of_the_user_comes_first_with_what_people_have_without_us(compa
     passive = [replace(r, references=REFERENCES) for r in comparison.of("passive")]
     table = replace(comparison.table, answers=("failed", "passed"))
     known = replace(comparison, runs=comparison.of("fare") + passive, table=table)
-    assert known.headline().startswith("Your data are unfair without us: gap 0.40. ")
+    assert known.headline().startswith("A plain model is unfair here: gap 0.40. ")
     page = html.unescape(render(known))
     for words in ("always 'failed'", "no constraint", known.verdict(), "0.850"):
         assert words in page
-    assert page.index("unfair without us") < page.index("always 'failed'")
+    assert page.index("unfair here") < page.index("always 'failed'")
     plain = known.to_dict()
     assert plain["case"] == "unfair"
     assert [row["label"] for row in plain["references"]] == ["no constraint", "always 'failed'"]

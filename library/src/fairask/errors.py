@@ -119,6 +119,10 @@ class SampleWarning(FairaskWarning):
     """The pool is a uniform sample of a larger table, or holds few rows of a rare group."""
 
 
+#: Names that a hint lists: a table may have thousands of columns.
+_NAMED = 40
+
+
 def suggest(given: object, known: Iterable[str]) -> str:
     """Return a hint naming the nearest known name, or the known names.
 
@@ -128,9 +132,12 @@ def suggest(given: object, known: Iterable[str]) -> str:
     "did you mean 'genre'?"
     >>> suggest("rate", ["Rate", "race"])
     "did you mean 'Rate'?"
+    >>> suggest("x", (f"column {i}" for i in range(100, 200)))[-24:]
+    ', column 139 and 60 more'
     """
     names = sorted(known)
     near = [name for name in names if name.casefold() == str(given).casefold()] or difflib.get_close_matches(
         str(given), names, n=1, cutoff=0.5
     )
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names[:_NAMED])}{more}"

@@ -393,9 +393,11 @@ def _labels_of_an_audit(asked: _Asked, audited: AuditTable, task: Finding) -> Fi
     plan = AuditPlan(metric=asked.metric, tolerance=asked.tolerance)
     alike, half = _enough(audited, plan)
     if alike is not None:
-        more = f", {half:,} if they are half the tolerance apart" if half is not None else ""
         sure = f"about {alike:,} labels certify {asked.tolerance:g} in 8 of 10 audits if the groups are alike"
-        return Finding(task.what, "ok", f"{task.found}: {sure}{more}", task.remedy)
+        if half is not None:
+            apart = "also" if half == alike else f"{half:,}"
+            sure += f", {apart} if they are half the tolerance apart"
+        return Finding(task.what, "ok", f"{task.found}: {sure}", task.remedy)
     for wider in (t for t in _WIDER if t > asked.tolerance):
         alike, _ = _enough(audited, AuditPlan(metric=asked.metric, tolerance=wider))
         if alike is not None:

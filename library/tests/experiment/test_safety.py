@@ -42,7 +42,7 @@ def test_what_labels_alone_say_does_not_contradict_the_verdict_of_labels_and_poo
     assert "may be above" not in beside.sentence()
     assert "may be above" in replace(beside, level=None).sentence()
     assert "with probability 0.95" in allowed_sentence(gap, 0.1, FITTED)
-    assert allowed_sentence(gap, 0.1, INFEASIBLE).endswith("About 800 to 1,600 labels are needed.")
+    assert allowed_sentence(gap, 0.1, INFEASIBLE) == "Too few labels to be sure."
     assert "by labels and pool together that is not sure" in allowed_sentence(Guess(0.04), 0.1, INFEASIBLE)
     assert "By these labels it is within" in allowed_sentence(Guess(0.04), 0.1, FITTED)
 
@@ -64,6 +64,11 @@ def test_an_infeasible_tolerance_names_what_is_reached_and_the_labels_needed() -
     assert "within 0.45; to be so sure costs 2.5 points" in said(INFEASIBLE | {"safety_cost": 0.025})
     assert said(INFEASIBLE | {"cost_of_safe": 0.042}).endswith("gap within 0.1 costs 4.2 points of accuracy.")
     assert said(INFEASIBLE | {"cost_of_safe": float("nan")}) == words
+    # In the studio an estimate stands beside it, and names the gap.
+    points = safety_sentence(INFEASIBLE, 0.1, in_points=True)
+    assert points is not None
+    assert "within 10 points with probability 0.95. About 800" in points
+    assert "0.45" not in points
 
 
 @pytest.mark.parametrize(("rows", "beyond"), [(600, True), (900, False), (None, False)])

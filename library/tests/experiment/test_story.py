@@ -16,7 +16,7 @@ def beside(plain: Outcome | None, constant: float = 0.7, model: Outcome = FAIR) 
 @pytest.mark.parametrize(
     ("plain", "constant", "case", "words"),
     [
-        (Outcome(Guess(0.86), Guess(0.40)), 0.7, "unfair", "unfair without us: gap 0.40. "),
+        (Outcome(Guess(0.86), Guess(0.40)), 0.7, "unfair", "unfair here: gap 0.40. "),
         (Outcome(Guess(0.84), Guess(0.04)), 0.7, "fair already", "already within the tolerance"),
         (Outcome(Guess(0.84), Guess(0.11, 0.05, 0.17)), 0.7, "unsure", "gap 0.11 (0.05 to 0.17)"),
         (Outcome(Guess(0.86), Guess(0.40)), 0.838, "no better", "always answering 'passed'"),

@@ -19,7 +19,7 @@ import pytest
 
 from fairask import FairActiveLearner
 from fairask.errors import TableError
-from fairask.tables import Encoder, fit_encoder, read_table
+from fairask.tables import Encoder, fit_encoder, group_names, prepare, read_table
 
 N = 60
 DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=11 * i) for i in range(N)]
@@ -135,6 +135,13 @@ def test_a_frame_that_nobody_has_read_before_gives_them_too(container: str, expe
     frame = CONTAINERS[container](Path(), CELLS)
     learner = FairActiveLearner(frame, ["f", "m"] * (N // 2))
     np.testing.assert_allclose(learner.pool.X, expected, atol=2e-6)
+    assert fit_encoder(frame).feature_names_out == FEATURES
+    people = CONTAINERS[container](
+        Path(), {**CELLS, "sex": ["f", "m"] * (N // 2), "y": [0, 0, 1, 1] * (N // 4)}
+    )
+    found = prepare(people, label="y", protected="sex", use_protected=False)
+    np.testing.assert_allclose(found.X, expected)
+    assert found.groups.tolist() == group_names(people, "sex").tolist() == ["f", "m"] * (N // 2)
 
 
 def test_an_encoder_reads_one_row_as_it_read_the_table(expected: Any) -> None:

@@ -142,6 +142,13 @@ def test_a_dictionary_column_of_parquet_is_a_category_everywhere(tmp_path: Path)
     assert same(path, tmp_path)[0].shape == (N, 4)
 
 
+def test_a_column_that_parquet_has_twice_is_named(tmp_path: Path) -> None:
+    table = pa.table([*columns().values(), pa.array([1] * N)], names=[*columns(), "g"])
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    assert "has more than one column 'g'" in refused(path, tmp_path)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_every_command_refuses_the_same_table_in_the_same_words(name: str, tmp_path: Path) -> None:
     table, words = BAD[name]

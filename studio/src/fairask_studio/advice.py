@@ -70,6 +70,7 @@ def beside_of(state: State) -> Beside | None:
         config.learner.tolerance,
         state.history[-1]["labels"],
         _level(state.history[-1], gap),
+        gap is not None and gap["by"] == "audit",
     )
 
 
@@ -133,8 +134,11 @@ def _case(state: State, labels: int) -> tuple[str, list[str]]:
     if gap is None:
         return "unsure", [right, words.NO_GAP]
     found = guess_of(gap)
-    allowed = words.allowed_sentence(found, tolerance, state.model or {})
-    return _by_interval(found, tolerance), [right, *apart, allowed]
+    fitted = state.model or {}
+    case = _by_interval(found, tolerance)
+    if case == "unsure" and "safety_cost" in fitted and not fitted["feasible"]:
+        case = "short"
+    return case, [right, *apart, words.allowed_sentence(found, tolerance, fitted)]
 
 
 def _apart(gap: Document, classes: tuple[str, str], tolerance: float) -> list[str]:
@@ -175,6 +179,7 @@ _NEXT = {
         "Fit the classifier that you know.",
     ),
     "above": _MORE_LABELS,
+    "short": _MORE_LABELS,
     "early": Step("Wait for the model", "model", "A model is fitted when the first batch is answered."),
 }
 _AUDIT = Step("Start an audit", "certificate", "The budget is spent. An audit tells what can be promised.")

@@ -33,7 +33,8 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     """Cross-fitted accuracy, gap and group rates with 95 % intervals; None with too few labels.
 
     ``plain`` is the same of the default's classifier without a constraint, ``constant`` the accuracy of the
-    more frequent answer: what people have without a fair method.
+    more frequent answer: what people have without a fair method. A model that gives everybody the same
+    answer needs no rows held out: its gap is 0, whatever models fitted on fewer labels would do.
     """
     positive = _cross_fitted(learner)
     if positive is None:
@@ -43,6 +44,8 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     # How rows were drawn is undone in both, also where the fit itself leaves its risk unweighted.
     weights = learner.state.log.weights("ips")
     rates = _group_rates(rows.y, positive, rows.groups, weights, learner)
+    if (same := _same_answer(learner)) is not None:
+        rates = [{**rate, "value": same, "low": same, "high": same} for rate in rates]
     decided = (fit_held_out(rows, int(learner.random_state) % 2**31)[1] > 0.5).astype(np.float64)
     plain = _group_rates(rows.y, decided, rows.groups, weights, learner)
     frequent, share = majority(rows.y, weights)
@@ -77,6 +80,8 @@ def _cross_fitted(learner: FairActiveLearner) -> Float | None:
     rows = learner.labelled()
     if len(rows) < FEWEST or len(np.unique(rows.y)) < 2:
         return None
+    if (same := _same_answer(learner)) is not None:
+        return np.full(len(rows), same)
     # Draw order is random already, so every fifth row is a random fifth.
     fold = np.arange(len(rows)) % FOLDS
     positive = np.empty(len(rows))
@@ -88,6 +93,12 @@ def _cross_fitted(learner: FairActiveLearner) -> Float | None:
         votes = decide(oracle.members_, rows.X[outside], rows.groups[outside]).astype(np.float64)
         positive[outside] = np.clip(np.asarray(oracle.weights_) @ votes, 0.0, 1.0)
     return positive
+
+
+def _same_answer(learner: FairActiveLearner) -> float | None:
+    """Return the answer that the current model gives everybody, as 0 or 1; None if it has several."""
+    answer = learner.current_model().constant_
+    return None if answer is None else float(answer == learner.classes[1])
 
 
 def _mean(value: Float, weight: Float) -> dict[str, float]:

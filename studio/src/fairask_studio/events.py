@@ -421,9 +421,9 @@ def utc(text: str) -> str:
     """
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        return _written(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
+    except (ValueError, OverflowError) as error:  # an offset can lead out of all calendars
         raise StudyError(f"{text!r} is not a time", "Write it as 2026-11-15 or 2026-11-15 14:30") from error
-    return _written(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
 
 
 def _written(moment: datetime) -> str:

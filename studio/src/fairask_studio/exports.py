@@ -242,6 +242,7 @@ def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
         columns=[*((name, "learned from") for name in learns), *not_learned],
         learns=learns,
         not_learned=not_learned,
+        inputs=[column.name for column in config.columns if column.role == "feature"],
     )
 
 

@@ -40,7 +40,7 @@ from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_n
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
-from fairask_studio.advice import advice_of, known_gap, story_of
+from fairask_studio.advice import advice_of, certificate_of_model, known_gap, story_of
 from fairask_studio.columns import MEDIA, ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
@@ -981,6 +981,10 @@ class Study:
                 "rows": config.rows,
                 "sampled_from": config.sampled_from,
                 "labels": len(labelled),
+                "without_audits": {
+                    "labels": sum(entry.component != "audit" for entry in labelled),
+                    "budget": config.budget,
+                },
                 "skipped": state.count("skipped"),
                 "open": state.count("asked"),
                 "free": waiting.free,
@@ -1220,12 +1224,13 @@ def _check_not_audited(state: State, rows: list[int]) -> None:
 
 
 def _safety(state: State) -> str | None:
-    """Say what the owner of the model must know; of a certified one's gap the audit knows better."""
+    """Say what the owner of the model must know; of an audited one's gap the audit knows better."""
     if not state.history:
         return None
-    if state.history[-1] is state.kept:
+    if certificate_of_model(state) is not None:
         return decides_sentence(state.history[-1])
-    return safety_sentence(state.history[-1], state.config.learner.tolerance, state.config.rows)
+    tolerance, rows = state.config.learner.tolerance, state.config.rows
+    return safety_sentence(state.history[-1], tolerance, rows, in_points=True)
 
 
 def model_name(entry: Document | None, *, certified: bool) -> Document | None:

@@ -15,7 +15,7 @@ from fairask.audit.watch_folder import tell_sheet
 from fairask.pools.source import open_table, table_digest
 from fairask.report.words import shift_sentences
 from fairask.tables import TableFormat
-from fairask.tables.groups import protected_columns
+from fairask.tables.groups import GroupColumns, as_specs, group_text, is_missing, protected_columns
 from fairask_studio.advice import certificate_of_model
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
@@ -79,11 +79,18 @@ def add_month(
     model = table_model(study)
     groups = model.groups_of(table)
     assert groups is not None  # a table has names
-    if (lost := [row for row, group in enumerate(groups) if group is None]) and model.oracle.needs_groups:
-        raise StudyError(
-            f"row {lost[0]} of {place} has none of the model's groups, so there is no decision for it",
-            "Leave out the rows without a group",
-        )
+    if lost := [row for row, group in enumerate(groups) if group is None]:
+        named = GroupColumns.counted(table.take(lost).combine_chunks(), as_specs(config.protected))
+        if strange := [group_text(group) for group in named if not is_missing(group)]:
+            raise StudyError(
+                f"{month} has the group {strange[0]!r}, which the certificate does not know",
+                f"Its groups are {', '.join(map(repr, watch.groups))}",
+            )
+        if model.oracle.needs_groups:
+            raise StudyError(
+                f"row {lost[0]} of {place} has none of the model's groups, so there is no decision for it",
+                "Leave out the rows without a group",
+            )
     said = model.predict(table)
     rows = PoolRows.of_arrays(
         (said == model.oracle.classes_[1]).astype(int), groups,

@@ -118,6 +118,27 @@ def test_reading_begins_when_all_images_are_there(
         assert study.status()["labels"] == 1
 
 
+def test_a_picture_that_is_missing_can_be_skipped_on_a_phone(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    table = comments()
+    del table["scan"]
+    study = make(table=table, budget=20, batch_size=20)  # without the files
+    study.draw(20)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+        page.goto(f"{url}/label")
+        expect(page.locator("#told")).to_contain_text("A picture of this row cannot be shown.")
+        expect(page.locator("#answers .answer:enabled")).to_have_count(0)
+        before = page.locator("#answers").bounding_box()
+        for name in ("Try again", "Skip: picture missing"):
+            expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+        page.wait_for_selector("#card[data-ready]")
+        page.get_by_role("button", name="Skip: picture missing").tap()
+        expect(page.locator("#strip")).to_contain_text("skipped")
+        assert page.locator("#answers").bounding_box() == before  # the line above them is higher
+
+
 def test_a_recording_is_judged_when_it_can_be_played_and_skipped_when_it_cannot(
     make: Callable[..., Study], new_page: Callable[..., Page]
 ) -> None:

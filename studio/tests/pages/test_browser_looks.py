@@ -104,6 +104,36 @@ def test_who_errs_and_second_opinions_are_for_everybody(make: Make, new_page: Ca
     assert study.state().again
 
 
+def test_a_refuted_model_is_offered_nowhere_and_its_gap_is_the_audits(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make(tolerance=0.05)
+    rows = study.ask(60)
+    study.tell(rows, [LABELS[row] for row in rows], "owner")
+    study.refit()
+    study.start_audit(60)
+    wrong = {"bad": "good", "good": "bad"}
+    said = [wrong[v] if sex == "f" else v for v, sex in zip(LABELS, people_table()["sex"], strict=True)]
+    while rows := study.ask(60):
+        study.tell(rows, [said[row] for row in rows], "owner")
+    assert study.certify()["verdict"] == "refuted"
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/certificate")
+        expect(page.locator(".verdict h2")).to_have_text("Refuted")
+        expect(page.get_by_role("link", name="Download this model")).to_have_count(0)
+        page.goto(f"{url}/overview")
+        expect(page.locator(".tile").nth(0)).to_contain_text("of 60, and 60 for audits")
+        expect(page.locator(".tile").nth(2)).to_contain_text("by the audit; at least ")
+        expect(page.locator("#curves .bad-words")).to_contain_text("at least ")
+        expect(page.locator("#beside")).to_contain_text("was not audited")
+        expect(page.locator("#safety")).to_be_hidden()
+        page.goto(f"{url}/model")
+        errors = page.get_by_role("table", name="Errors by group")
+        expect(errors).to_contain_text("is “bad”, said “good”")
+        expect(errors).not_to_contain_text("is “good”, said “bad”")  # the audit measured these
+
+
 def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
     make: Make, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:

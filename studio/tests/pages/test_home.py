@@ -54,6 +54,18 @@ def new_study(
     return {"status": answer.status_code, **answer.json()}
 
 
+def test_what_is_wrong_with_a_study_is_told_to_owners_only(home: TestClient, tmp_path: Path) -> None:
+    assert new_study(home)["status"] == 201
+    (tmp_path / "linked").symlink_to(tmp_path / "comments")
+    refused = home.request("DELETE", "/api/studies/linked", json={"name": "linked"})
+    assert (refused.status_code, "cannot be deleted" in refused.json()["detail"]) == (422, True)
+    (tmp_path / "comments" / "pool.parquet").unlink()
+    assert "has lost its pool.parquet" in home.get("/api/studies").json()[0]["error"]
+    home.cookies.clear()
+    told = home.get("/s/comments/api/me")
+    assert (told.status_code, told.json()["detail"]) == (404, "no study 'comments' here that can be opened")
+
+
 def test_nobody_gets_in_without_the_printed_code(tmp_path: Path) -> None:
     with TestClient(create_home(tmp_path, train=False), base_url="http://localhost") as client:
         assert client.get("/").status_code == 401
@@ -214,7 +226,8 @@ def test_the_page_says_what_the_model_will_learn_from(home: TestClient) -> None:
     assert ["sex", "it names the group"] in found.json()["not_learned"]
     sent = home.post("/api/tables", params={"name": "ids.csv"}, content=csv.encode()).json()
     nothing = home.post(f"/api/tables/{sent['id']}/learned", json={"protected": ["sex"]}).json()
-    assert "no column is left to learn from" in nothing["refused"]
+    assert nothing["refused"].startswith("No column is left to learn from ('id': ")
+    assert nothing["refused"].endswith("The model needs a column besides the protected ones.")
     given = {"table": sent["id"], "name": "ids", "question": "Is it?", "classes": ["no", "yes"]}
     refused = home.post("/api/studies", json={**given, "protected": ["sex"], "budget": 20})
     assert "no column is left to learn from" in refused.json()["detail"]

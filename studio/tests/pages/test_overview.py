@@ -83,8 +83,8 @@ def _status(state: Any, **changes: object) -> Document:
     advice = asdict(advice_of(state, 80))
     certificate = state.certificates[-1] if state.certificates else None
     return {
-        "labels": 80, "budget": 80, "complete": True, "history": state.history, "audit": None,
-        "certificate": certificate, "advice": advice, **changes,
+        "without_audits": {"labels": 80, "budget": 80}, "complete": True, "history": state.history,
+        "audit": None, "budget": 80, "labels": 80, "certificate": certificate, "advice": advice, **changes,
     }  # fmt: skip
 
 
@@ -94,8 +94,7 @@ def test_the_reason_says_what_the_numbers_mean() -> None:
 
     assert reason(0.13, 0.07, 0.19) == (
         "Right for about 85 of 100. Of rows that are “yes”, it says “yes” for 80 of 100 in group women and "
-        "93 of 100 in group men: 13 points apart; you allow 10 points. Too few labels to be sure. About 300 "
-        "to 600 labels are needed."
+        "93 of 100 in group men: 13 points apart; you allow 10 points. Too few labels to be sure."
     )
     assert "by labels and pool together that is not sure" in reason(0.02, 0.0, 0.08)
     within = advice_of(_state((0.02, 0.0, 0.08), feasible=True), 80).reason  # type: ignore[arg-type]
@@ -113,8 +112,10 @@ def test_a_study_gives_one_verdict() -> None:
     assert case(_state((0.3, 0.2, 0.4))) == "above"
     assert case(_state((0.3, 0.2, 0.4)), 40) == "above so far"
     assert case(_state((0.13, 0.07, 0.19), (0.87, 0.1))) == "plain", "as fair and more accurate"
-    assert case(_state((0.13, 0.07, 0.19), (0.853, 0.1))) == "unsure", "not more accurate"
-    assert case(_state((0.13, 0.07, 0.19), (0.87, 0.2))) == "unsure", "not as fair"
+    assert case(_state((0.15, 0.07, 0.19), (0.87, 0.13))) == "short", "nobody is sent to a model above"
+    assert case(_state((0.13, 0.07, 0.19), (0.853, 0.1))) == "short", "not more accurate"
+    assert case(_state((0.13, 0.07, 0.19), (0.87, 0.2))) == "short", "not as fair"
+    assert case(_state((0.08, 0.02, 0.19), feasible=True)) == "unsure"
     useless = _state((0.0, 0.0, 0.1))
     useless.model["estimate"]["constant"]["accuracy"] = 0.85
     assert case(useless) == "useless"
@@ -140,6 +141,8 @@ def test_after_an_audit_its_estimate_is_the_gap() -> None:
 
 def test_the_next_step_follows_the_study() -> None:
     state = _state((0.13, 0.07, 0.19))
+    assert next_step(_status(state)).words == "Add labels to the budget", "too few labels for the allowed gap"
+    state = _state((0.08, 0.02, 0.19), feasible=True)
     status = _status(state)
     assert next_step(status).page == "certificate"
     assert next_step(status, disagreements=3).page == "rows?disagree=true"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -133,6 +134,27 @@ def test_a_role_is_changed_at_once_and_an_owner_stays(team: tuple[Study, str]) -
     assert bob.put("/api/people/bob", json={"role": "owner"}).status_code == 403
     assert [(p.name, p.role) for p in study.people.all()] == [("ada", "owner"), ("bob", "reviewer")]
     assert study.people.changed() == []  # the study is still whole
+
+
+def test_whoever_can_be_added_can_be_removed_again(team: tuple[Study, str]) -> None:
+    study, owner = team
+    ada = bearer(create_app(study, local=False, train=False), owner)
+    for name in ("a/b", ".", "..", "../bob", "?", "#x", "%", "a;b", "a b", "\u00e9", "<b>"):
+        program = {"name": name, "role": "owner", "until": "2099-01-01"}
+        added = ada.post("/api/programs", json=program).status_code
+        if added == 201:
+            assert ada.delete(f"/api/programs/{quote(name, safe='')}").status_code == 200, name
+            added = ada.post("/api/people", json={"name": name}).status_code
+            assert ada.delete(f"/api/people/{quote(name, safe='')}").status_code == 200, name
+        assert added == (422 if name in ("a/b", ".", "..", "../bob") else 201), name
+
+
+def test_times_outside_all_calendars_are_refused_in_words(team: tuple[Study, str]) -> None:
+    study, owner = team
+    ada = bearer(create_app(study, local=False, train=False), owner)
+    for moment in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
+        refused = ada.post("/api/reopened", json={"since": moment, "look": True})
+        assert (refused.status_code, "is not a time" in refused.json()["detail"]) == (422, True)
 
 
 def test_the_public_address_is_a_setting(team: tuple[Study, str]) -> None:

@@ -22,6 +22,7 @@ from fairask.report.words import (
 from fairask_studio import Study
 from fairask_studio.events import CertificateIssued
 from fairask_studio.exports import card_html, certificate_html, report_html
+from fairask_studio.pages.model import model_details
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.test_files import HOSTILE
 
@@ -165,7 +166,7 @@ def test_an_unknown_estimate_of_a_certificate_is_left_out(make: Make) -> None:
     assert unknown.to_dict()["estimate"] is None
     study.store.append("owner", CertificateIssued(unknown.to_dict()))
     text = _Page(report_html(study)).text
-    assert "Bounds of the difference" in text
+    assert "Bounds of the gap" in text
     assert "nan" not in text
 
 
@@ -207,6 +208,22 @@ def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path)
     assert told.startswith("column 'debt' alone gives the label away")
     study.export(tmp_path / "out", only="report.html")
     assert told in _Page((tmp_path / "out" / "report.html").read_text("utf-8")).text
+
+
+def test_a_model_with_one_answer_for_all_has_no_gap_and_no_other_rates(make: Make) -> None:
+    study = make(budget=60)
+    rows = study.ask(40, "ada")
+    study.tell(rows, [["bad", "good"][row * 7919 % 10 < 6] for row in rows], "ada")  # nothing tells the label
+    study.refit(force=True)
+    assert study.state().history[-1]["constant"]
+    status = study.status()
+    assert [status["gap"][limit] for limit in ("value", "low", "high")] == [0, 0, 0]
+    assert {rate["value"] for rate in status["gap"]["rates"]} == {1.0}
+    found = model_details(study)
+    assert found is not None
+    assert {(e["truth"], e["value"]) for e in found["errors"]} == {(1, 0.0), (0, 1.0)}
+    assert "points apart" not in status["advice"]["reason"]
+    assert status["advice"]["case"] == "useless so far"
 
 
 def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_suffice(

@@ -78,6 +78,16 @@ def test_wrong_labels_of_the_audit_are_allowed_for(make: Make, monkeypatch: pyte
     assert watch.doubt[:, 0].tolist() == [0.001, 0.002]
 
 
+def test_a_month_with_a_new_group_is_refused_and_rows_without_one_are_not(make: Make, month: Path) -> None:
+    study = certified(make)
+    for name, code in (("new", 2), ("", 3)):
+        table = {**NEW, "sex": [name if row < 5 else sex for row, sex in enumerate(NEW["sex"])]}
+        pyarrow.csv.write_csv(pa.table(table), month)
+        found, said = run(study.target, month, "--month", "2099-01", "--labels", 40)
+        assert found == code, said
+        assert ("2099-01 has the group 'new', which the certificate does not know" in said) == (code == 2)
+
+
 def test_another_model_has_no_watch(make: Make, month: Path) -> None:
     study = certified(make)
     assert run(study.target, month, "--month", "2099-01", "--known", "truth")[0] in (0, 3)

@@ -470,13 +470,21 @@ def _order(item: tuple[str, object]) -> tuple[int, str]:
     return (known.index(item[0]) if item[0] in known else len(known), item[0])
 
 
+def in_percent(value: float, _: object = None) -> str:
+    """Write a share of an axis in per cent.
+
+    >>> in_percent(0.25)
+    '25 %'
+    """
+    return f"{100 * value:g} %"
+
+
 def draw_estimates(
     labels: Sequence[int],
     accuracy: Float,
     gap: Float,
     *,
     tolerance: float,
-    metric: str,
     strategy: str,
     audited: tuple[int, float, float, float] | None = None,
 ) -> Figure:
@@ -486,9 +494,9 @@ def draw_estimates(
     round has none. ``audited`` is what an audit found: labels, gap, lower and upper end.
 
     >>> guess = np.array([[0.7, 0.6, 0.8], [0.8, 0.7, 0.9]])
-    >>> figure = draw_estimates([50, 75], guess, guess, tolerance=0.1, metric="dp", strategy="fare")
+    >>> figure = draw_estimates([50, 75], guess, guess, tolerance=0.1, strategy="fare")
     >>> figure.axes[1].get_title(loc="left")
-    'Gap, in points: difference of selection rates, estimated out of fold'
+    'Gap between groups, in points'
     """
     with style():
         figure, (top, bottom) = panels(None, 2, 1, (7.4, 5.4), sharex=True)
@@ -500,8 +508,9 @@ def draw_estimates(
                 ecolor=color, alpha=0.35, linewidth=1.2,
             )  # fmt: skip
             axis.plot(labels, values[:, 0], color=color, marker="o", markersize=4)
-        top.set_title("Right answers, estimated out of fold")
-        bottom.set_title(f"Gap, in points: {METRIC_NAMES.get(metric, metric)}, estimated out of fold")
+        top.set_title("Right answers")
+        top.yaxis.set_major_formatter(in_percent)
+        bottom.set_title("Gap between groups, in points")
         bottom.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
         bottom.set_xlabel("labels")
         high = np.nanmax([*gap.ravel(), 0.0])
@@ -509,8 +518,9 @@ def draw_estimates(
             at, value, lower, upper = audited
             high = max(high, upper)
             bottom.errorbar([at], [value], [[value - lower], [upper - value]], fmt="D", color=INK, capsize=4)
+            worst = f"at least {points(lower)}" if lower > tolerance else f"at most {points(upper)}"
             bottom.annotate(
-                f"audit: {points(value)}, at most {points(upper)}", (at, value), (-8, 0), ha="right",
+                f"audit: {points(value)}, {worst}", (at, value), (-8, 0), ha="right",
                 va="bottom", textcoords="offset points", fontsize=9.5,
             )  # fmt: skip
         limit = min(1.0, max(1.08 * float(high), 1.6 * tolerance, 0.02))

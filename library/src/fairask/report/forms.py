@@ -33,7 +33,7 @@ from fairask.audit.tally import Category, Tally
 from fairask.errors import UserError, suggest
 from fairask.report.figures import ON_DARK
 from fairask.report.pages import template
-from fairask.report.words import NO_LEGAL_ADVICE, alternative_sentence, hazard_sentence, ratio_told
+from fairask.report.words import NO_LEGAL_ADVICE, alternative_sentence, hazard_sentence, ratio_told, visible
 from fairask.tables.sheets import write_whole
 
 SCHEMA, VERSION = "fairask-form", 1
@@ -162,14 +162,13 @@ def fill_form(
 def render_form(document: Mapping[str, Any]) -> str:
     """Return a form as a page to print, every name escaped."""
     said = dict(document)
-    return str(
-        template("form.html.j2").render(
-            d=said,
-            palette=ON_DARK,
-            asked=FORMS[said["form"]].facts,
-            signed=signer_words(said, "") if "signature" in said else "; not signed",
-        )
+    page = template("form.html.j2").render(
+        d=said,
+        palette=ON_DARK,
+        asked=FORMS[said["form"]].facts,
+        signed=signer_words(said, "") if "signature" in said else "; not signed",
     )
+    return visible(page)
 
 
 def write_form(document: Document, stem: Path, key: OwnerKey | None = None) -> list[Path]:

@@ -27,12 +27,12 @@ from fairask.report.figures import (
     draw_months,
     draw_rates,
     draw_sampling,
+    in_percent,
     panels,
     svg,
 )
 from fairask.report.words import (
     CERTIFICATE_LIMITS,
-    CONDITION_NAMES,
     METRIC_NAMES,
     RATE_NAMES,
     listed,
@@ -40,6 +40,7 @@ from fairask.report.words import (
     points_between,
     promise_sentence,
     question_sentence,
+    rate_words,
     shift_sentences,
     verdict_sentence,
     visible,
@@ -225,6 +226,8 @@ class StudyReport:
         Every column, and what it is for.
     learns, not_learned : list
         Columns that the model learns from; and those that it does not, with the reason.
+    inputs : list of str
+        Names of the columns that a table needs so that the model can decide.
     """
 
     title: str
@@ -239,6 +242,7 @@ class StudyReport:
     columns: Sequence[tuple[str, str]] = ()
     learns: Sequence[str] = ()
     not_learned: Sequence[tuple[str, str]] = ()
+    inputs: Sequence[str] = ()
 
     @property
     def estimate(self) -> Mapping[str, Any] | None:
@@ -262,6 +266,14 @@ class StudyReport:
             return None
         return Certificate.from_dict(made)
 
+    def _worst(self) -> str:
+        """The limit of the audit that its verdict rests on."""
+        gap = self.status["gap"]
+        if gap is None:
+            return ""
+        above = gap["low"] > self.status["tolerance"]
+        return f"at least {points(gap['low'])}" if above else f"at most {points(gap['high'])}"
+
     def render(self, name: str, **more: object) -> str:
         """Return one of the pages about the study, every name escaped."""
         page = template(name).render(
@@ -269,7 +281,8 @@ class StudyReport:
             s=self.status,
             palette=ON_DARK,
             metric_name=METRIC_NAMES[self.status["metric"]],
-            conditions=CONDITION_NAMES,
+            rates=rate_words(self.status["classes"]),
+            worst=self._worst(),
             points=points,
             points_between=points_between,
             percent=_percent,
@@ -284,7 +297,9 @@ def render_study(report: StudyReport) -> str:
 
     >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
     >>> advice = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
-    >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
+    >>> own = {"labels": 0, "budget": 4}
+    >>> status = {"labels": 0, "without_audits": own, "rows": 4, "metric": "tprp", "tolerance": 0.1,
+    ...           "groups": [group],
     ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
     ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
     ...           "story": None, "safety": None, "unseen": None, "classes": ["no", "yes"], "model": None,
@@ -298,7 +313,8 @@ def render_study(report: StudyReport) -> str:
 def render_card(report: StudyReport) -> str:
     """Return the model card of a study that has a model, as one page."""
     promise = promise_sentence(report.settings["promise"])
-    return report.render("card.html.j2", promise=promise)
+    question = question_sentence(report.status["metric"], report.status["classes"])
+    return report.render("card.html.j2", promise=promise, question=question)
 
 
 def render_certificate(report: StudyReport) -> str:
@@ -310,7 +326,6 @@ def render_certificate(report: StudyReport) -> str:
         "certificate.html.j2",
         question=question_sentence(made.metric, report.status["classes"]),
         limits=CERTIFICATE_LIMITS,
-        rates=RATE_NAMES,
     )
 
 
@@ -337,13 +352,12 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
             np.array([_interval(entry["estimate"]["accuracy"]) for entry in seen]),
             np.array([_interval(entry["estimate"]["gap"]) for entry in seen]),
             tolerance=status["tolerance"],
-            metric=status["metric"],
             strategy=status["strategy"],
             audited=_audited(status),
         )
         drawn["curves"] = svg(curves, "curves")
     if status["gap"] is not None:
-        drawn |= _study_rates(status["gap"]["rates"])
+        drawn |= _study_rates(status["gap"]["rates"], rate_words(status["classes"]))
     if len(report.moments) > 1:
         drawn["time"] = svg(draw_labels_over_time(report.moments), "time")
     if status["labels"]:
@@ -371,7 +385,7 @@ def _interval(guess: Mapping[str, float] | None) -> list[float]:
     return [guess["value"], guess.get("low", guess["value"]), guess.get("high", guess["value"])]
 
 
-def _study_rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
+def _study_rates(rates: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Markup]:
     out = {}
     for i, condition in enumerate(dict.fromkeys(rate["condition"] for rate in rates)):
         known = [rate for rate in rates if rate["condition"] == condition]
@@ -381,10 +395,11 @@ def _study_rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
             {"model": np.empty((0, len(known)))},
             {"model": np.array([_interval(rate) for rate in known])},
             [_short(rate["group"]) for rate in known],
-            CONDITION_NAMES[condition],
+            names[condition],
             {"model": ""},
         )
         figure.axes[0].set_ylim(len(known) - 0.4, -0.6)
         figure.axes[0].set_xlim(-0.02, 1.02)  # groups that are alike look alike
+        figure.axes[0].xaxis.set_major_formatter(in_percent)
         out[f"rates{i}"] = svg(figure, f"rates{i}")
     return out

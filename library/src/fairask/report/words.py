@@ -37,9 +37,6 @@ RATE_NAMES = {
     "fpr": "false positive rate",
     "selection_rate": "selection rate",
 }
-#: Rates by the condition on the label under which an estimate is made.
-CONDITION_NAMES = {"y=1": RATE_NAMES["tpr"], "y=0": RATE_NAMES["fpr"], "all": RATE_NAMES["selection_rate"]}
-
 #: Warnings of a run, by category.
 _WARNED = {
     "InterpolationWarning": "the model separated its labels, so the constraint bound nothing",
@@ -214,12 +211,14 @@ class Beside:
     level : float, optional
         Probability with which labels and pool together put the fair model's gap within the tolerance; None
         where they do not.
+    audited : bool, optional
+        Whether the fair model's gap is an audit's. That of the plain one is an estimate, then as before.
 
     Examples
     --------
     >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
     >>> print(Beside(model, plain, 0.76, "no", 0.1, 700).sentence())
-    Your data are unfair without us: gap 0.40. The fair model has gap 0.05 and gives up 1.0 points of
+    A plain model is unfair here: gap 0.40. The fair model has gap 0.05 and gives up 1.0 points of
     accuracy.
     >>> Beside(plain, Outcome(Guess(0.85), Guess(0.04)), 0.76, "no", 0.5, 700).case
     'fair already'
@@ -234,6 +233,7 @@ class Beside:
     tolerance: float
     labels: int
     level: float | None = None
+    audited: bool = False
 
     @property
     def case(self) -> Literal["unfair", "fair already", "unsure", "no better", "unknown"]:
@@ -260,8 +260,11 @@ class Beside:
 
     @property
     def plain_is_better(self) -> bool:
-        """Whether the plain model is as fair, and more accurate."""
-        return self.plain_is_fair and self.price >= SAME
+        """Whether the plain model is as fair, more accurate, and within the tolerance by its estimate."""
+        within = (
+            self.plain is not None and self.plain.gap is not None and self.plain.gap.value <= self.tolerance
+        )
+        return self.plain_is_fair and within and self.price >= SAME
 
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
@@ -273,6 +276,9 @@ class Beside:
         >>> print(Beside(plain, model, 0.76, "no", 0.5, 700).in_points())
         A model without a limit on the gap is as fair by these labels: 5 points apart, right for 84 of 100.
         This one is 40 points apart, right for 85 of 100.
+        >>> print(Beside(plain, model, 0.76, "no", 0.5, 700, audited=True).in_points())
+        A model without a limit on the gap was not audited: by estimate it is 5 points apart, right for 84 of
+        100. This one is 40 points apart by the audit, right for 85 of 100.
         """
         mine = f"right for {round(100 * self.model.accuracy.value)} of 100"
         if self.case == "no better":
@@ -283,10 +289,13 @@ class Beside:
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
             return _PLAIN_UNKNOWN
         would = "is as fair by these labels:" if self.plain_is_fair else "would be"
+        by = ""
+        if self.audited:  # an estimate and an audit do not tell which of two models is fairer
+            would, by = "was not audited: by estimate it is", " by the audit"
         return (
             f"A model without a limit on the gap {would} {points(self.plain.gap.value)} apart, right for "
             f"{round(100 * self.plain.accuracy.value)} of 100. This one is "
-            f"{points(self.model.gap.value)} apart, {mine}."
+            f"{points(self.model.gap.value)} apart{by}, {mine}."
         )
 
     def sentence(self) -> str:
@@ -300,7 +309,7 @@ class Beside:
         if case == "unknown" or plain is None:
             return _PLAIN_UNKNOWN
         if case == "unfair":
-            return f"Your data are unfair without us: gap {plain.value:.2f}. {self._bought()}"
+            return f"A plain model is unfair here: gap {plain.value:.2f}. {self._bought()}"
         if case == "fair already":
             return (
                 f"A plain model is already within the tolerance: gap {plain.value:.2f} of at most "
@@ -492,7 +501,9 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | None = None) -> str | None:
+def safety_sentence(
+    fitted: Mapping[str, Any], tolerance: float, rows: int | None = None, *, in_points: bool = False
+) -> str | None:
     """Say what the owner of a model must know.
 
     Whether it answers the same for everybody or decides by lot, whether the tolerance is infeasible with the
@@ -505,6 +516,9 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     tolerance : float
     rows : int, optional
         Rows of the pool: more labels than that cannot be had.
+    in_points : bool, optional
+        Whether gaps are in points, as in the studio. There an estimate or an audit says how large the gap is,
+        so it is not said here.
 
     Returns
     -------
@@ -519,6 +533,9 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     >>> print(safety_sentence(fitted, 0.1))
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
     and pool together, the gap of this one is within 0.45. About 300 to 600 labels are needed.
+    >>> print(safety_sentence(fitted, 0.1, in_points=True))
+    Infeasible with these 75 labels: no useful model has a gap within 10 points with probability 0.95. About
+    300 to 600 labels are needed.
     >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021}, 0.1))
     To be sure of a gap within 0.1 with probability 0.95, and not only in the mean, costs 2.1 points of
     accuracy. With more labels it would cost less.
@@ -529,28 +546,31 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     if "safety_cost" not in fitted:  # the oracle does not estimate its own error
         return decides
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
+    allowed = points(tolerance) if in_points else f"{tolerance:g}"
     said = [] if decides is None else [decides]
     if fitted["constant"] and fitted["feasible"]:
         said.append(_WOULD_HELP)
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
-            f"of some group, so the gap may be up to {fitted['gap_high']:.2f}. "
+            f"of some group, so the gap may be up to {_written(fitted['gap_high'], in_points)}. "
             "Label more rows of that group."
         )
     elif not fitted["feasible"]:
-        # The source and the comparison are named: estimates from labels alone stand beside this, which reach
-        # further, and compare with a model without a constraint.
+        # The source and the comparison are named: estimates from labels alone reach further, and compare with
+        # a model without a constraint.
         price = f"; to be so sure costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
+        within = (
+            f"By labels and pool together, the gap of this one is within {fitted['gap_high']:.2f}{price}. "
+        )
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
-            f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
-            f"{fitted['gap_high']:.2f}{price}. "
-            f"{_needed(fitted, rows)}{_cost_of_safe(fitted, tolerance)}"
+            f"{allowed} {sure}. {'' if in_points else within}"
+            f"{_needed(fitted, rows)}{_cost_of_safe(fitted, allowed)}"
         )
     elif cost > SAME:
         said.append(
-            f"To be sure of a gap within {tolerance:g} {sure}, and not only in the mean, costs "
+            f"To be sure of a gap within {allowed} {sure}, and not only in the mean, costs "
             f"{100 * cost:.1f} points of accuracy. With more labels it would cost less."
         )
     if fitted["contradicted"]:
@@ -558,12 +578,16 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     return " ".join(said) or None
 
 
-def _cost_of_safe(fitted: Mapping[str, Any], tolerance: float) -> str:
+def _written(gap: float, in_points: bool) -> str:
+    return points(gap) if in_points else f"{gap:.2f}"
+
+
+def _cost_of_safe(fitted: Mapping[str, Any], allowed: str) -> str:
     """Say what the tolerance costs with the labels at hand, if it can be had."""
     cost = fitted.get("cost_of_safe")
     if cost is None or math.isnan(cost):
         return ""
-    return f" With these, to be sure of a gap within {tolerance:g} costs {100 * cost:.1f} points of accuracy."
+    return f" With these, to be sure of a gap within {allowed} costs {100 * cost:.1f} points of accuracy."
 
 
 def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
@@ -846,6 +870,7 @@ ADVICE: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
     "plain so far": ("open", "A plain model is ahead so far"),
     "above so far": ("open", "Do not use this model yet"),
     "within": ("open", "Looks fair, not proven"),
+    "short": ("open", "Cannot tell yet"),
     "unsure": ("open", "Cannot tell yet"),
 }
 
@@ -877,7 +902,7 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
 
     >>> fitted = {"safety_cost": 0.0, "feasible": False, "needed_low": 300, "needed_high": 600, "level": 0.95}
     >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, fitted)
-    'Too few labels to be sure. About 300 to 600 labels are needed.'
+    'Too few labels to be sure.'
     >>> print(allowed_sentence(Guess(0.08, 0.02, 0.19), 0.1, fitted | {"feasible": True}))
     By labels alone that is not sure. By labels and pool together it is within what you allow, with
     probability 0.95. Only an audit can promise it.
@@ -891,11 +916,24 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
     if "safety_cost" not in fitted:  # the oracle does not estimate its own error
         return "Too few labels to be sure by estimates alone; an audit tells with fewer."
     if not fitted["feasible"]:
-        return f"Too few labels to be sure. {_needed(fitted, None)}"
+        return "Too few labels to be sure."  # how many are needed is said where the tolerance is infeasible
     return (
         "By labels alone that is not sure. By labels and pool together it is within what you allow, with "
         f"probability {fitted['level']:g}. Only an audit can promise it."
     )
+
+
+def rate_words(classes: Sequence[str]) -> dict[str, str]:
+    """Return each rate in words, by its name and by the condition under which an estimate is made.
+
+    >>> rate_words(["no", "yes"])["tpr"]
+    'of rows that are “yes”: answered “yes”'
+    """
+    negative, positive = classes
+    said = f"answered “{positive}”"
+    tpr, fpr = f"of rows that are “{positive}”: {said}", f"of rows that are “{negative}”: {said}"
+    every = f"of all rows: {said}"
+    return {"tpr": tpr, "fpr": fpr, "selection_rate": every, "y=1": tpr, "y=0": fpr, "all": every}
 
 
 def question_sentence(metric: str, classes: Sequence[str]) -> str:

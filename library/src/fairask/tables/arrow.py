@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -81,7 +81,7 @@ def column_names(X: Matrix) -> list[str] | None:
 
 
 def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
-    """Return a data frame, or some of its columns, as a pyarrow table.
+    """Return a data frame or a mapping of columns, or some of its columns, as a pyarrow table.
 
     >>> import polars
     >>> frame_table(polars.DataFrame({"a": [1, 2], "b": ["x", None]})).to_pydict()
@@ -90,6 +90,8 @@ def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
     pa = optional("pyarrow", "parquet")
     if isinstance(frame, pa.RecordBatch):
         frame = pa.Table.from_batches([frame])
+    elif isinstance(frame, Mapping):
+        frame = pa.table({name: list(values) for name, values in frame.items()})
     nw = optional("narwhals", "parquet")
     try:
         known = nw.maybe_reset_index(nw.from_native(frame))

@@ -667,11 +667,11 @@ def fit_encoder(
     fitted_on: str | None = None,
     required: Iterable[str] = (),
 ) -> Encoder:
-    """Fit an encoder to a pyarrow table in memory.
+    """Fit an encoder to a data frame.
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : data frame
     columns : sequence of str, optional
         Columns to make features of; by default all.
     text : TextColumns, optional
@@ -690,6 +690,7 @@ def fit_encoder(
     >>> fit_encoder(pa.table({"job": ["b", "a"], "pay": ["$1,200", "$950"]})).feature_names_out
     ['job=b', 'pay']
     """
+    table = frame_table(table)
     names = list(table.column_names if columns is None else columns)
     text = TextColumns() if text is None else text
     text.check(names)

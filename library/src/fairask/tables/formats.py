@@ -197,8 +197,6 @@ def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, l
         if isinstance(source, str | PathLike):
             name = Path(source).name
             table, text = _read_file(Path(source), form, notes)
-        elif isinstance(source, Mapping):
-            table = pa.table({column: list(values) for column, values in source.items()})
         else:
             table = frame_table(source)
         table = read_cells(
@@ -382,6 +380,7 @@ def _read_parquet(name: str, content: bytes) -> Arrow:
             f"Rename it if it is CSV ({Path(name).stem}.csv), or export it again as Parquet",
         )
     file = parquet.ParquetFile(pa.BufferReader(content))
+    check_names(name, file.schema_arrow.names)  # Arrow cannot read a column whose name is there twice
     check_claims(name, file.metadata, len(content))
     # Texts as the file has them, each different one once: written out they could be any number of bytes.
     coded = [field.name for field in file.schema_arrow if is_text(field.type)]
@@ -485,6 +484,8 @@ def _decode(name: str, content: bytes, encoding: str | None, notes: list[str]) -
     ['t.csv is not UTF-8 and was read as Windows-1252 (Latin-1); --encoding says otherwise']
     >>> _decode("t.csv", "a,b".encode("utf-16"), None, [])
     ('a,b', 'utf-16')
+    >>> _decode("t.csv", b"a,b\\r1,2", None, [])
+    ('a,b\\n1,2', 'utf-8')
     """
     if encoding is not None:
         text = _strictly(name, content, encoding)
@@ -507,6 +508,8 @@ def _decode(name: str, content: bytes, encoding: str | None, notes: list[str]) -
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise TableError(f"{name} is not text: line {line} has a zero byte", "Export it again as CSV (UTF-8)")
+    if "\n" not in text:  # lines as Excel's "CSV (Macintosh)" ends them
+        text = text.replace("\r", "\n")
     return text.removeprefix("\ufeff"), encoding
 
 

@@ -480,7 +480,7 @@ def _ordered(values: Iterable[Any]) -> tuple[Hashable, ...]:
 
 
 def group_names(table: Arrow, protected: str | Sequence[str]) -> npt.NDArray[np.str_]:
-    """Return the group of each row of a table in memory, as text, or raise TableError.
+    """Return the group of each row of a data frame, as text, or raise TableError.
 
     Examples
     --------
@@ -490,6 +490,7 @@ def group_names(table: Arrow, protected: str | Sequence[str]) -> npt.NDArray[np.
     >>> group_names(pa.table({"age": [25, 60], "sex": ["f", "m"]}), ["sex", "age:30"]).tolist()
     ['f, under 30', 'm, 30 or more']
     """
+    table = frame_table(table)
     groups = GroupColumns.in_table(table, protected)
     return np.asarray(np.array(groups.names)[groups.codes(table.combine_chunks())])
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairask.errors import TableError, suggest
-from fairask.tables.arrow import Arrow
+from fairask.tables.arrow import Arrow, frame_table
 from fairask.tables.cells import is_number, listed, text_of, texts
 from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
 from fairask.tables.groups import (
@@ -281,11 +281,11 @@ def prepare(
     text: TextColumns | None = None,
     missing_groups: MissingGroups | None = None,
 ) -> Prepared:
-    """Turn a pyarrow table into features, labels and groups.
+    """Turn a data frame into features, labels and groups.
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : data frame
     label : str
         The column to predict.
     protected : str or sequence of str
@@ -311,6 +311,7 @@ def prepare(
     >>> prepare(pa.table(columns), label="y", protected="g").notes
     ["label 'yes' counts as positive, 'no' as negative; --positive no turns it round"]
     """
+    table = frame_table(table)
     names = _feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
     specs = as_specs(protected)
     ungrouped = list[str]()

@@ -72,7 +72,7 @@ def fitted_news(study: Study, fitted: Document | None) -> tuple[Document, list[s
 
     if fitted is None:
         return {"fitted": None, "safety": None}, []
-    said = safety_sentence(fitted, study.config.learner.tolerance, study.config.rows)
+    said = safety_sentence(fitted, study.config.learner.tolerance, study.config.rows, in_points=True)
     lines = [f"Model of round {fitted['round']} fitted on {fitted['labels']} labels"]
     return {"fitted": fitted, "safety": said}, [*lines, said] if said else lines
 

@@ -286,7 +286,8 @@ class _ToStudy:
         name, root = path.split("/")[2], str(scope.get("root_path", ""))
         try:
             app = await self.studies.app(name)
-        except UserError as error:
-            await JSONResponse({"detail": str(error)}, 404)(scope, receive, send)
+        except UserError:  # why is told on the page of studies: nobody has signed in yet
+            words = f"no study {name!r} here that can be opened"
+            await JSONResponse({"detail": words}, 404)(scope, receive, send)
             return
         await app({**scope, "root_path": f"{root}/s/{name}", "app": app}, receive, send)

@@ -554,6 +554,8 @@ _FIELD_OF = {"classes": "positive", "displays": "protected", "drop": "protected"
 def _said(error: Any) -> str:
     if error["loc"][0] == "protected":
         return NO_PROTECTED
+    if error["type"] == "string_too_short":
+        return "This must not be empty."
     return str(error["msg"]) + "."
 
 
@@ -566,16 +568,21 @@ def _place_of(words: str) -> str:
 
 def _without_option(error: UserError) -> str:
     """Say what is wrong without the name of the command line's option."""
+    if error.what.startswith("no column is left to learn from"):
+        what = error.what[0].upper() + error.what[1:]
+        return f"{what}. The model needs a column besides the protected ones."
     return str(error).removeprefix("--protected ")
 
 
 def _first_values(table: Uploaded) -> Document:
     displays = guess_displays(table.table)
+    rows = table.table.num_rows
+    budget = max(min(250, rows // 2), min(10, rows))  # an audit needs rows, too
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(table.name).stem).lstrip("-._")[:60]
     return {
         "name": stem, "question": "", "negative": "no", "positive": "yes", "protected": [],
         "bands": dict.fromkeys(displays, ""), "displays": displays, "labels": "", "metric": "tprp",
-        "tolerance": "10", "budget": str(min(250, table.table.num_rows)), "overlap": "1",
+        "tolerance": "10", "budget": str(budget), "overlap": "1",
         "show_protected": False, "guidelines": "", "skip_reasons": "",
     }  # fmt: skip
 
@@ -649,6 +656,8 @@ def _page(
         context["learned"] = table.learned(wanted)
         classes = (values["negative"], values["positive"])
         context["metrics"] = {name: question_sentence(name, classes) for name in METRIC_NAMES}
+        # For the script, which writes other answers into them while they are typed.
+        context["forms"] = {name: question_sentence(name, ("{no}", "{yes}")) for name in METRIC_NAMES}
     return render(request, "new.html", context, status)
 
 

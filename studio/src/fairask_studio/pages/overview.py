@@ -62,8 +62,8 @@ def steps(status: Document) -> list[Document]:
 
     Examples
     --------
-    >>> status = {"labels": 60, "budget": 60, "complete": True, "history": [{}], "audit": None,
-    ...           "certificate": None, "advice": {"case": "unsure"}}
+    >>> status = {"without_audits": {"labels": 60, "budget": 60}, "complete": True, "history": [{}],
+    ...           "audit": None, "certificate": None, "advice": {"case": "unsure"}}
     >>> [step["state"] for step in steps(status)]
     ['done', 'done', 'now', 'later']
     """
@@ -78,7 +78,7 @@ def steps(status: Document) -> list[Document]:
     ]
     models = len(status["history"])
     said = [
-        f"{status['labels']:,} of {status['budget']:,} labels",
+        f"{status['without_audits']['labels']:,} of {status['without_audits']['budget']:,} labels",
         f"{models:,} model{'s' * (models != 1)}",
         f"{audit['labels']:,} of at most {audit['size']:,} labels" if audit is not None
         else f"decided with {certificate['n_labels']:,} labels" if judged

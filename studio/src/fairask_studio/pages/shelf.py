@@ -171,7 +171,10 @@ class FolderShelf(Shelf):
             mark.unlink(missing_ok=True)
 
     def _remove(self, name: str) -> None:
-        shutil.rmtree(self.folder / name)
+        try:
+            shutil.rmtree(self.folder / name)
+        except OSError as error:  # a link, or a folder of somebody else
+            raise StudyError(f"{name!r} cannot be deleted: {error.strerror or error}") from error
 
     def people(self, *, make: bool = False) -> Store | None:
         """Return the store in the folder ``.home``."""

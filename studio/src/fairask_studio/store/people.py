@@ -95,6 +95,8 @@ def _check_role(role: str) -> None:
 def _new(name: str, role: str) -> tuple[str, dict[str, object]]:
     """Return a new token, and what is stored of it."""
     check_person(name)
+    if "/" in name or name in (".", ".."):  # the address at which somebody is removed could not hold it
+        raise StudyError(f"{name!r} cannot be added: a name holds no '/', and is more than dots")
     _check_role(role)
     token = secrets.token_urlsafe(24)
     return token, {"name": name, "role": role, "token": hash_of(token), "since": now()}

@@ -1,7 +1,7 @@
 // What can be promised about which model, on what it rests, and how to find out more.
 import { get, post, remove, root } from "./api.js";
 import { $, alertUser, ago, confirmed, el, fill, number, percent, points, table } from "./dom.js";
-import { onAxis, responsive } from "./charts.js";
+import { atWorst, onAxis, responsive } from "./charts.js";
 import { term } from "./terms.js";
 
 const VERDICTS = { certified: ["Certified", "good"], refuted: ["Refuted", "bad"], undecided: ["Cannot tell yet", "open"] };
@@ -16,8 +16,10 @@ const named = (model) => `model ${model.round + 1}, trained on ${number(model.la
 
 function axis(c, tone) {
   const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.tolerance, c.estimate ?? 0));
-  const row = { name: "Gap", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
-    said: `estimate ${c.estimate === null ? "unknown" : points(c.estimate)} points, at most ${points(c.upper)} points` };
+  const low = Math.max(c.lower ?? 0, 0);
+  // The bar at the end is the limit that the verdict rests on.
+  const row = { name: "", tone, value: c.estimate, low, high: c.upper, end: low > c.tolerance ? low : c.upper,
+    said: `gap ${c.estimate === null ? "unknown" : points(c.estimate)} points, ${atWorst({ low, high: c.upper }, c.tolerance)} points` };
   return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
 
@@ -26,9 +28,11 @@ function verdict(c, { model, advice }, first) {
   const present = c.model && c.model.digest === model?.digest;
   // A certificate is about one day: the months since may have said otherwise.
   const since = first && present && c.verdict === "certified" && advice.case !== "certified" && VERDICTS[advice.case];
-  const promise = `${c.said.replace(/^Certified\. /, "")} You allow ${points(c.tolerance)}.`;
+  const said = c.said.replace(/^(Certified\. |Refuted: )/, "");
+  const found = c.estimate === null ? "You" : `The audit found ${points(c.estimate)}; you`;
+  const promise = `${said[0].toUpperCase()}${said.slice(1)} ${found} allow ${points(c.tolerance)}.`;
   const about = c.model ? el("p", {}, `About ${named(c.model)}. `, present ? "It is the study's model now." : "It is not the study's model any more.") : el("p", {}, "Which model it is about was not written down.");
-  const usable = present && !since;
+  const usable = present && !since && c.verdict === "certified"; // nobody is offered a model that failed its audit
   const offers = first ? el("p", { class: "buttons" }, usable ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
     el("a", { class: usable ? "button" : "button primary", href: `${root}/api/export/certificate.html`, download: true }, "Page to print and sign"), el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "certificate.json"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
   return el("section", { class: `panel verdict ${since ? since[1] : tone}` }, el(first ? "h2" : "h3", {}, since ? "No longer certified" : words), since ? el("p", { dir: "auto" }, el("strong", {}, advice.proof)) : null, el("p", {}, since ? `On the day of the certificate: ${promise[0].toLowerCase()}${promise.slice(1)}` : promise), axis(c, tone), about, offers,
@@ -55,7 +59,7 @@ const submit = form.querySelector("button");
 // After a verdict on the model another audit is no next step: it is folded, and its button is not the main one.
 // Nor is an audit of a model that nobody should use: it says why.
 function offer(judged, { case: kind, verdict: stands, reason }) {
-  const against = !judged && /^(useless|plain|above)/.test(kind) ? `${stands}. ${reason}` : "";
+  const against = !judged && /^(useless|plain|above|short)/.test(kind) ? `${stands}. ${reason}` : "";
   if (start.dataset.said === `${judged} ${against}`) return;
   start.dataset.said = `${judged} ${against}`;
   submit.className = judged || against ? "" : "primary";

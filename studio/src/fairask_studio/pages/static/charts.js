@@ -23,6 +23,9 @@ export function ticks(low, high, count = 4) {
 const percent = (value) => `${Math.round(100 * value)} %`;
 const path = (list) => list.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 
+// The limit of an audit that its verdict rests on.
+export const atWorst = (gap, allowed) => (gap.low > allowed ? `at least ${points(gap.low)}` : `at most ${points(gap.high)}`);
+
 // One panel: grid, band, line, points with what they mean, and limits drawn in.
 function panel({ top, height, width, left, x, range, name, tone, series, write, limit, words, audited }) {
   const y = (value) => top + height - (height * (Math.min(Math.max(value, range[0]), range[1]) - range[0])) / (range[1] - range[0]);
@@ -39,8 +42,10 @@ function panel({ top, height, width, left, x, range, name, tone, series, write, 
   parts.push(...known.map((p) => svg("g", { class: `dot-of ${tone}` }, svg("circle", { class: "hit", cx: x(p.x), cy: y(p.value), r: 11 }), svg("circle", { cx: x(p.x), cy: y(p.value), r: known.length > 40 ? 1.5 : 3.5 }),
     svg("title", {}, `${p.x.toLocaleString("en")} labels: ${name.toLowerCase()} ${write(p.value)} (${write(p.low)} to ${write(p.high)})`))));
   if (audited) {
-    const at = x(audited.x), above = y(audited.high);
-    parts.push(svg("line", { class: "whisk good", x1: at, x2: at, y1: y(audited.low), y2: above }), svg("circle", { class: "point good", cx: at, cy: y(audited.value), r: 6 }), svg("text", { class: "allowed-words", x: at < width / 2 ? at + 10 : at - 10, y: y(audited.value) - 4, "text-anchor": at < width / 2 ? "start" : "end" }, `audit: ${write(audited.value)}, at most ${write(audited.high)}`));
+    const at = x(audited.x), tint = audited.high <= limit ? "good" : audited.low > limit ? "bad" : "open";
+    let line = y(audited.value) + 4;
+    if (line > y(limit) - 22 && line < y(limit) + 16) line = y(limit) - 24; // above what the limit says
+    parts.push(svg("line", { class: `whisk ${tint}`, x1: at, x2: at, y1: y(audited.low), y2: y(audited.high) }), svg("circle", { class: `point ${tint}`, cx: at, cy: y(audited.value), r: 6 }), svg("text", { class: `${tint}-words`, x: at < width / 2 ? at + 12 : at - 12, y: Math.max(line, top + 12), "text-anchor": at < width / 2 ? "start" : "end" }, `audit: ${write(audited.value)}, ${atWorst(audited, limit)}`));
   }
   if (limit !== undefined) parts.push(svg("text", { class: "limit-words", x: width, y: y(limit) - 5, "text-anchor": "end" }, words));
   return parts;

@@ -22,11 +22,14 @@ function rates(entry) {
   });
 }
 
-function errors(list) {
+// Errors that an audit measured are the rates above: an estimate of the same would say another number.
+function errors(found) {
+  const measured = status.gap?.by === "audit" ? status.gap.rates.map((rate) => rate.condition) : [];
+  const list = found.filter((e) => !measured.includes(`y=${e.truth}`));
   if (!list.length) return null;
   const [no, yes] = status.classes;
   const rows = list.map((e) => [e.group, e.truth ? `is “${yes}”, said “${no}”` : `is “${no}”, said “${yes}”`, { number: e.value === null ? "–" : percent(e.value, 0) }, { number: e.value === null ? "–" : `${percent(e.low, 0)} to ${percent(e.high, 0)}` }, e.labels]);
-  return panel("Errors by group", el("p", { class: "hint" }, "On labelled rows that the model was not trained on."), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by group" }, table(["Group", "Error", { number: "Share" }, { number: "95 % interval" }, { number: "Labels" }], rows, "Errors by group")));
+  return panel("Errors by group", el("p", { class: "hint" }, measured.length ? "Other errors than those that the audit measured, estimated before it on rows that the model was not trained on." : "On labelled rows that the model was not trained on."), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by group" }, table(["Group", "Error", { number: "Share" }, { number: "95 % interval" }, { number: "Labels" }], rows, "Errors by group")));
 }
 
 // The columns that decide, by name, and why the others do not.

@@ -47,8 +47,13 @@ function show() {
 function words() {
   const gap = Number($("tolerance").value), budget = Number($("budget").value), overlap = Number($("overlap").value);
   $("tolerance-said").textContent = gap;
+  for (const option of $("metric").options) {
+    const said = option.dataset.form.replaceAll("{no}", $("negative").value).replaceAll("{yes}", $("positive").value);
+    option.textContent = said[0].toUpperCase() + said.slice(1);
+  }
   $("tolerance-words").textContent = `If one group has 80 of 100, every other must have at least ${80 - gap} of 100.`;
-  $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels.`;
+  const left = Math.max(table.rows - budget, 0);
+  $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels${left < 500 ? `; ${left ? `${number(left)} rows are left` : "no row is left"} for it` : ""}.`;
 }
 
 // What the model will learn from, by name; asked again when a column changes its use.
@@ -96,6 +101,7 @@ function drawForecast(node, { labels, accuracy_by_round: accuracy, gap_by_round:
 function labelled() {
   const column = table.columns.find((c) => c.name === $("labels").value);
   if (column) [$("negative").value, $("positive").value] = column.values;
+  words();
   show();
 }
 
@@ -109,6 +115,8 @@ if (table) {
   $("show-protected").addEventListener("change", show);
   $("other").addEventListener("click", () => { preview += 1; show(); });
   $("make").addEventListener("input", words);
+  // What was wrong with a field is said until the field changes.
+  $("make").addEventListener("input", ({ target }) => { target.removeAttribute("aria-invalid"); $(`${target.name}-wrong`)?.remove(); });
   $("question").addEventListener("input", show);
   $("make").addEventListener("submit", () => { $("go").disabled = true; });
   addEventListener("pageshow", () => { $("go").disabled = false; }); // back from the study that was made

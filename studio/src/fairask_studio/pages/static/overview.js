@@ -1,7 +1,7 @@
 // The owner's overview: what is, what to do next, and the numbers behind it. Asks once a second, redraws what changed.
 import { get, put, root } from "./api.js";
 import { $, alertUser, el, fill, number, owns, percent, points, span, table } from "./dom.js";
-import { curves, responsive } from "./charts.js";
+import { atWorst, curves, responsive } from "./charts.js";
 import { feed } from "./feed.js";
 import { term } from "./terms.js";
 
@@ -16,18 +16,20 @@ $("curves").append(chart);
 function tiles(status, story) {
   const fitted = status.history.findLast((entry) => entry.digest === status.model?.digest) ?? status.history.at(-1);
   const guess = fitted?.estimate, { gap, certificate } = status;
+  const own = status.without_audits;
   const soon = "after 30 labels of both classes";
   const allowed = `you allow ${points(status.tolerance)}`;
   const audited = gap?.by === "audit"; // its limit is a promise, and the gap is the audit's on all pages
   const present = certificate?.model && certificate.model.digest === status.model?.digest;
   const verdict = present && status.watch ? status.watch.verdict : certificate?.verdict;
   // An audit is about its day: no good gap once the months say otherwise.
-  const judged = !gap || (audited && verdict !== certificate.verdict) ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
-  const limits = !gap ? (guess ? "a group has no such labels yet" : soon) : audited ? `by the audit; at most ${points(gap.high)}, ${allowed}` : `estimated, between ${points(gap.low)} and ${points(gap.high)}; ${allowed}`;
+  const same = gap && !audited && gap.high === 0;
+  const judged = !gap || same || (audited && verdict !== certificate.verdict) ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
+  const limits = !gap ? (guess ? "a group has no such labels yet" : soon) : audited ? `by the audit; ${atWorst(gap, status.tolerance)}, ${allowed}` : same ? "everybody gets the same answer" : `estimated, between ${points(gap.low)} and ${points(gap.high)}; ${allowed}`;
   const left = story.hours_left === null ? "" : `; about ${span(story.hours_left)} left`;
   const pace = status.complete ? "" : story.pace === null ? `; ${number(status.open)} rows out, ${number(status.skipped)} skipped` : `; ${number(Math.round(story.pace))} per hour${left}`;
   return [
-    tile(term("budget", "Labels"), number(status.labels), `of ${number(status.budget)}${pace}`),
+    tile(term("budget", "Labels"), number(own.labels), `of ${number(own.budget)}${status.labels > own.labels ? `, and ${number(status.labels - own.labels)} for audits` : ""}${pace}`),
     tile(term("right answers", "Right answers"), guess ? percent(guess.accuracy.value) : "–", guess ? `between ${percent(guess.accuracy.low, 0)} and ${percent(guess.accuracy.high, 0)}, model ${fitted.round + 1}` : soon),
     tile(term("gap between groups", "Gap between groups"), gap ? `${points(gap.value)} points` : "–", limits, judged),
     tile(term("certificate", "Certificate"), verdict ?? "none", certificate?.model ? `model ${certificate.model.round + 1}${present ? "" : ", not the present one"}; ${number(certificate.n_labels)} labels` : "an estimate is no promise", certificate && present ? { certified: "good", refuted: "bad" }[verdict] ?? "open" : ""),

@@ -32,17 +32,20 @@ async function link(name, token = null) {
   if (svg) code.append(el("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))}`, alt: `QR code of the link for ${name}`, width: 180, height: 180 }));
 }
 
+let here = new Set(); // names of those who can sign in
+
 // A pasted list: everybody is added, and all links are copied at once.
 async function links(names, role) {
   const lines = [], refused = [];
   for (const name of names) {
+    if (here.has(name)) { refused.push(`${name} is here already: “Link” below makes a new link.`); continue; }
     try {
       await post("/people", { name, role });
       lines.push([name, await invite(name)]);
     } catch (error) { refused.push(`${name}: ${error.message}`); }
   }
-  fill($("invited"), el("p", {}, `${number(lines.length)} people are invited. Each link signs in one of them, once, within 72 hours. They are shown only now.`),
-    alone() ? el("p", { class: "bad-word" }, "They open on this computer only: see above.") : "",
+  fill($("invited"), lines.length ? el("p", {}, `${lines.length === 1 ? "1 person is" : `${number(lines.length)} people are`} invited. Each link signs in one of them, once, within 72 hours. They are shown only now.`) : "",
+    alone() && lines.length ? el("p", { class: "bad-word" }, "They open on this computer only: see above.") : "",
     lines.length ? el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Links" }, table(["Name", "Link"], lines, "Links")) : "",
     lines.length ? el("p", { class: "buttons" }, copied(lines.map((line) => line.join("\t")).join("\n"), "Copy all")) : "",
     refused.length ? el("ul", { class: "refused" }, refused.map((words) => el("li", {}, words))) : "");
@@ -154,6 +157,7 @@ async function load() {
   if (owns) erring(found);
   if (owns) programs(machines);
   const known = Array.isArray(list) ? list : Object.values(list);
+  here = new Set(known.filter((p) => p.role).map((p) => p.name));
   fill($("people"), people(known));
   bias(known);
   taken(Array.isArray(away) ? away : Object.values(away));
@@ -173,7 +177,7 @@ $("new-person")?.addEventListener("submit", async (event) => {
   const { name, role } = Object.fromEntries(new FormData(event.target));
   const names = [...new Set(name.split(/[\n\r\t,;]+/).map((one) => one.trim()).filter(Boolean))];
   try {
-    if (names.length === 1) {
+    if (names.length === 1 && !here.has(names[0])) {
       const made = await post("/people", { name: names[0], role });
       event.target.reset(); // before the rest: somebody may be typing the next name
       await link(names[0], made.token);

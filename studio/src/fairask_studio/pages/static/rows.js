@@ -111,7 +111,7 @@ async function show(row, focus = true) {
     $("side").hidden = false;
     $("both").classList.add("opened");
     for (const tr of document.querySelectorAll("#rows tbody tr")) tr.classList.toggle("open", Number(tr.dataset.row) === row);
-    if (focus) $("side").focus();
+    if (focus) $("side").focus({ preventScroll: true }); // rows do not move under a hand that goes through them
     keep();
   } catch (error) { alertUser(error.message); }
 }
