@@ -391,10 +391,17 @@ def _to_folder(page: Page, to: Path) -> None:
     print(to.name, flush=True)
 
 
+#: Commands name a study by its folder, which here is a folder of this run.
+_BARE = r"""document.querySelectorAll("code, code span").forEach((node) => {
+  if (!node.children.length) node.textContent = node.textContent.replace(/\/\S+\//, "");
+})"""
+
+
 def _to_docs(page: Page, view: str, size: str) -> None:
     for name, (of, at, scheme) in DOCS.items():
         if (view, size) == (of, at):
             file = Path("docs/img") / f"studio-{name}.png"
+            page.evaluate(_BARE)
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.evaluate("scrollTo(0, 0)")
             page.wait_for_timeout(100)

@@ -104,6 +104,7 @@ def test_who_errs_and_second_opinions_are_for_everybody(make: Make, new_page: Ca
     assert study.state().again
 
 
+@pytest.mark.filterwarnings("ignore::fairask.errors.FairaskWarning")
 def test_a_refuted_model_is_offered_nowhere_and_its_gap_is_the_audits(
     make: Make, new_page: Callable[..., Page]
 ) -> None:
