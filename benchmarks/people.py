@@ -38,10 +38,10 @@ class Crew:
     """People and how they err: ``wrong[person, group, label]`` is the probability of a wrong answer.
 
     ``copies`` are pairs of which the second gives the first one's answer in 9 of 10 rows. ``leaked`` knows
-    the gold rows. ``learns`` errs four times as much at first as at last, in equal steps. On a share
-    ``shared`` of the rows of F with label 1 everybody says 0. ``tires`` is how much more often everybody says
-    0 to such rows at last than at first. ``hard`` is how many times as often everybody errs in rows that the
-    model decides wrongly.
+    the gold rows. ``learns`` errs four times as much at first as at last, in equal steps. ``turns`` says no
+    to 40 % of F who deserve yes in the second half of the work. On a share ``shared`` of the rows of F with
+    label 1 everybody says 0. ``tires`` is how much more often everybody says 0 to such rows at last than at
+    first. ``hard`` is how many times as often everybody errs in rows that the model decides wrongly.
     """
 
     words: str
@@ -49,6 +49,7 @@ class Crew:
     copies: tuple[int, int] | None = None
     leaked: int | None = None
     learns: int | None = None
+    turns: int | None = None
     shared: float = 0.0
     tires: float = 0.0
     hard: float = 1.0
@@ -68,6 +69,9 @@ class Crew:
         rate = rate * np.where(missed, self.hard, 1.0)[..., None]
         if self.learns is not None:
             rate = np.where(who == self.learns, rate * (4 - 3 * late[:, None]), rate)
+        if self.turns is not None:
+            harsh = (group == 1) & (label == 1) & (late > 0.5)
+            rate = np.where((who == self.turns) & harsh[:, None], 0.4, rate)
         if self.leaked is not None:
             rate = np.where((who == self.leaked) & gold[:, None], 0.0, rate)
         wrong = rng.random(who.shape) < rate
@@ -140,6 +144,9 @@ def crew_with(person, rates, rate=0.05):
     return wrong
 
 
+#: One who says no to 40 % of F who deserve yes.
+HARSH = np.array([[[0.05, 0.05], [0.05, 0.4]]])
+
 CREWS = {
     "honest 5 %": Crew("all err in 5 % of the rows", even(0.05)),
     "honest 10 %": Crew("all err in 10 % of the rows", even(0.10)),
@@ -171,7 +178,14 @@ LATER = {
     "hard rows": Crew(
         "all err four times as often in rows that the model decides wrongly", even(0.05), hard=4.0
     ),
-}
+    "turning": Crew(
+        "one says no to 40 % of F who deserve yes in the second half", even(0.05), turns=1, guilty=(1,)
+    ),
+    "opposite": Crew(
+        "one says no to 40 % of F who deserve yes, another yes to 35 % of F who deserve no",
+        np.concatenate([HARSH, [[[0.05, 0.05], [0.35, 0.05]]], even(0.05, 3)]), guilty=(0, 1),
+    ),
+}  # fmt: skip
 ALL = CREWS | LATER
 
 

@@ -135,6 +135,67 @@ def test_copying_is_told_from_rows_that_are_hard_for_everybody():
     assert People.from_answers(hard).suspects() == []
 
 
+def changed(seed, cell, first, last, who=2):
+    """A crew in time, of which one person (or all) errs otherwise in one cell after half of the rows."""
+    rng = np.random.default_rng(seed)
+    table, lines = {name: [] for name in ("row", "person", "answer", "group", "truth", "at")}, []
+    for at in range(900):
+        group, label, gold = "MF"[rng.integers(2)], int(rng.integers(2)), at % 3 == 0
+        for person in rng.permutation(5)[: 5 if gold else 3]:
+            changes = (group, label) == cell and who in (None, person)
+            rate = (first if at < 450 else last) if changes else 0.05
+            said = label ^ int(rng.random() < rate)
+            lines.append((at, f"p{person}", said, group, label if gold else None, at))
+    for column, values in zip(table, zip(*lines, strict=True), strict=True):
+        table[column] = list(values)
+    return table
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.05, 0.5), (0.5, 0.05)])
+def test_who_errs_more_in_one_group_after_a_while_is_named_with_the_worse_answers(first, last):
+    table = changed(2, ("F", 1), first, last)
+    [found] = [s for s in People.from_answers(table).suspects() if s.kind == "drift"]
+    assert found.people == ("p2",)
+    assert "of F who deserve 1" in found.words
+    assert found.rows
+    assert np.mean([(row >= 450) == (last > first) for row in found.rows]) > 0.9
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.05, 0.25), (0.25, 0.05)])
+def test_a_crew_that_changes_is_named_as_one(first, last):
+    crews = [People.from_answers(changed(seed, ("F", 1), first, last, who=None)) for seed in range(6)]
+    found = [s for people in crews for s in people.suspects() if len(s.people) == 5]
+    assert found
+    for suspicion in found:
+        assert (suspicion.kind, suspicion.rows) == ("drift", ())
+        assert suspicion.words.startswith("All together err in ")
+        assert ("Later labels are wrong more often" in suspicion.words) == (last > first)
+    assert People.from_answers(changed(0, ("F", 1), 0.05, 0.05)).suspects() == []
+
+
+def test_times_are_dates_times_or_numbers_and_the_latest_answer_counts():
+    hours = np.datetime64("2026-01-01T00:00") + np.arange(2).astype("timedelta64[D]")
+    again = {"row": [1, 1], "person": ["a", "a"], "answer": [1, 0], "group": ["F", "F"]}
+    assert People.from_answers(again).labels().tolist() == [0]
+    assert People.from_answers({**again, "at": ["", ""]}).labels().tolist() == [0]
+    for at in (
+        hours.tolist(),
+        hours.astype(str).tolist(),
+        hours.astype("M8[D]").tolist(),
+        [9, 10],
+        ["9", "10"],
+    ):
+        assert People.from_answers({**again, "at": at}).labels().tolist() == [0]
+        assert People.from_answers({**again, "at": at[::-1]}).labels().tolist() == [1]
+
+
+@pytest.mark.parametrize("bad", ["Monday", "", None, float("inf"), "nan"])
+def test_a_time_that_is_none_is_refused_by_name(bad):
+    table = {"row": [1, 2], "person": ["a", "a"], "answer": [1, 0], "group": ["F", "F"], "at": [1, bad]}
+    with pytest.raises(UserError, match="the column 'at' has"):
+        People.from_answers(table)
+
+
 def test_a_person_who_knows_the_gold_rows_is_named_and_not_believed_there():
     table = crew(5, wrong=harsh())
     knows = [

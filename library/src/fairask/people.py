@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from itertools import combinations
 from math import comb
 from typing import Any, Self
@@ -20,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, expit, logit
-from scipy.stats import binom, hypergeom, norm, poisson
+from scipy.stats import binom, hypergeom, norm, poisson, rankdata
 
 from fairask.checks import check_count, check_lengths
 from fairask.errors import UserError
@@ -38,6 +39,8 @@ _OWN = 20
 #: A suspicion errs with this probability, over all people and all cells of one kind; and the difference to
 #: the others, or to other rows, below which nobody is named.
 _LEVEL, _MARGIN = 0.01, 0.05
+#: Answers below which nothing is said of a change over time.
+_FEWEST = 20
 #: Share of second opinions that is spread evenly over all rows.
 _UNIFORM = 0.2
 #: Gold rows of a group and label below which nothing is said of wrong labels.
@@ -162,8 +165,9 @@ class People:
         ----------
         table : data frame or mapping of columns
             One line per answer: ``row``, ``person``, ``answer``, ``group`` (of the row); and, if they are
-            there, ``truth`` (the right label of gold rows, empty for others) and ``at`` (a number that grows
-            with time). Lines without an answer are left out.
+            there, ``truth`` (the right label of gold rows, empty for others) and ``at`` (when it was given: a
+            date, a time or a number that grows with time). Lines without an answer are left out. Of several
+            answers of a person to a row the latest counts, without ``at`` that of the last line.
         classes : pair
             The answers that are 0 and 1.
         """
@@ -182,15 +186,19 @@ class People:
         given = [i for i, said in enumerate(found["answer"]) if not _empty(said)]
         if not given:
             raise UserError("there are no answers", "Fill in the column 'answer'")
+        times = _times([found["at"][i] for i in given]) if "at" in found else None
+        if times is not None:
+            given = [given[i] for i in np.argsort(times, kind="stable")]
+            times = np.sort(times)
         lines = {name: [values[i] for i in given] for name, values in found.items()}
         rows, row = _codes(lines["row"])
         names, person = _codes([str(name) for name in lines["person"]])
         groups, _ = _codes([name for name in lines["group"] if not _empty(name)])
         answer = np.array([_code(said, classes, "answer") for said in lines["answer"]])
-        # A person who answers a row again has changed the answer: the last one counts.
+        # A person who answers a row again has changed the answer.
         pair = row * len(names) + person
         last = len(pair) - 1 - np.unique(pair[::-1], return_index=True)[1]
-        at = np.array(lines["at"], dtype=np.float64)[last] if "at" in lines else None
+        at = None if times is None else times[last]
         group, truth = np.full(len(rows), -1), np.full(len(rows), -1)
         truths = lines.get("truth", [None] * len(row))
         for r, name, right in zip(row.tolist(), lines["group"], truths, strict=True):
@@ -557,26 +565,44 @@ class People:
         return found
 
     def _drifts(self) -> list[Suspicion]:
-        """People who err otherwise at last than at first."""
+        """People who err otherwise at last than at first; if none does alone, all of them together."""
         if self._at is None:
             return []
-        chance, found = self._chance_wrong(), []
+        row, wrong, found = self._row, self._chance_wrong(), []
         for p, name in enumerate(self.names):
-            mine = np.flatnonzero((self._person == p) & self._known)
-            if len(mine) < 20:
-                continue
-            when = np.argsort(np.argsort(self._at[mine], kind="stable"), kind="stable").astype(np.float64)
-            x, w = when - when.mean(), chance[mine] - chance[mine].mean()
-            spread = np.sqrt((x @ x) * (w @ w) / (len(mine) - 1))
-            first = when < len(mine) / 2
-            rates = float(chance[mine][first].mean()), float(chance[mine][~first].mean())
-            tail = 2 * norm.sf(abs(x @ w) / max(spread, _EPS))
-            if tail < _LEVEL / len(self.names) and abs(rates[0] - rates[1]) > _MARGIN:
-                early = {self.rows[r] for r in self._row[mine[first]]}
-                rows = tuple(row for row in self._doubtful(p, None, None)[0] if row in early)
-                found.append(
-                    Suspicion("drift", (name,), suspicion_sentence("drift", (name,), rates, len(rows)), rows)
-                )
+            mine = self._known & (self._person == p)
+            change = self._change(self._at[mine], wrong[mine], row[mine])
+            if change is not None:
+                facts, (g, label), worse = change
+                rows = tuple(r for r in self._doubtful(p, g, label)[0] if self._number[r] in worse)
+                words = suspicion_sentence("drift", (name,), facts, len(rows))
+                found.append(Suspicion("drift", (name,), words, rows))
+        # Answers to one row are not independent: of the crew each row counts once.
+        known, told = np.unique(row[self._known]), np.bincount(row)
+        at, mean = (np.bincount(row, values)[known] / told[known] for values in (self._at, wrong))
+        change = self._change(at, mean, known)
+        if change is not None and not found:
+            crew = tuple(self.names)
+            found.append(Suspicion("drift", crew, suspicion_sentence("drift", crew, change[0], 0)))
+        return found
+
+    def _change(self, at: Float, wrong: Float, row: Int) -> Any:
+        """The largest change of errors over time, in all rows or in a group and right label; None if none is.
+
+        Returned are the rates of the first and the last half with the names of the cell, its codes, and the
+        rows of the worse half.
+        """
+        cells, found = [(None, None), *np.ndindex(self._shape[1:])], None
+        right = self.positive[row] > 0.5
+        for g, label in cells:
+            here = np.full(len(row), True) if g is None else (self._group[row] == g) & (right == label)
+            tail, first, last = _trend(at[here], wrong[here])
+            apart = abs(last - first)
+            sure = tail < _LEVEL / (len(self.names) + 1) / len(cells)
+            if sure and apart > _MARGIN and (found is None or apart > abs(np.subtract(*found[0][:2]))):
+                where = None if g is None or label is None else (self.groups[g], self.classes[label])
+                worse = here & ((at <= np.median(at[here])) == (first > last))
+                found = (first, last, where), (g, label), set(row[worse].tolist())
         return found
 
 
@@ -593,6 +619,21 @@ def _better(wrong: Float, total: Float, more: Float, all_: Float) -> Bool:
     tail = hypergeom.cdf(a, n + m, a + b, n)
     apart = b / np.maximum(m, 1) - a / np.maximum(n, 1) > _MARGIN
     return np.asarray((tail < _LEVEL / wrong.size) & apart & (n > 0) & (m > 0))
+
+
+def _trend(at: Float, wrong: Float) -> tuple[float, float, float]:
+    """A test of the correlation of errors with time: its tail, and the rates of the first and the last half.
+
+    Nothing is said of few answers, or of answers of one time.
+    """
+    early = at <= np.median(at) if len(at) else at > 0
+    if len(at) < _FEWEST or early.all():
+        return 1.0, 0.0, 0.0
+    when = rankdata(at)
+    x, w = when - when.mean(), wrong - wrong.mean()
+    spread = np.sqrt((x @ x) * (w @ w) / (len(at) - 1))
+    tail = 2 * norm.sf(abs(x @ w) / max(spread, _EPS))
+    return float(tail), float(wrong[early].mean()), float(wrong[~early].mean())
 
 
 def _rank_within(row: Int) -> Int:
@@ -622,6 +663,38 @@ def _code(said: object, classes: tuple[object, object], column: str) -> int:
     if str(said) in named:
         return named.index(str(said))
     raise UserError(f"the {column} {str(said)[:40]!r} is unknown", f"Answers are {named[0]} and {named[1]}")
+
+
+def _times(values: Sequence[Any]) -> Float | None:
+    """When answers were given, as numbers; None where nothing says it."""
+    if all(_empty(value) for value in values):
+        return None
+    found = []
+    for value in values:
+        try:
+            found.append(_moment(value))
+        except (TypeError, ValueError):
+            raise UserError(
+                f"the column 'at' has {str(value)[:40]!r}",
+                "Give each answer a date, a time (2026-03-01T09:30) or a number, or leave the column out",
+            ) from None
+    return np.array(found)
+
+
+def _moment(value: Any) -> float:
+    """A number that grows with time."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            value = datetime.fromisoformat(value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=value.tzinfo or UTC).timestamp()
+    if not np.isfinite(float(value)):
+        raise ValueError
+    return float(value)
 
 
 def _empty(value: object) -> bool:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from fairask.audit.folder import write_sheet
 from fairask.audit.predictions import Classes
 from fairask.audit.strata import PoolRows
-from fairask.audit.watch import Watch, check_month
-from fairask.audit.watch_folder import tell_sheet
+from fairask.audit.watch import Watch
+from fairask.audit.watch_folder import check_begun, tell_sheet
 from fairask.pools.source import open_table, table_digest
 from fairask.report.words import shift_sentences
 from fairask.tables import TableFormat
@@ -71,7 +71,7 @@ def add_month(
         Labels from this month on.
     who : str
     """
-    check_month(month)
+    check_begun(month)
     state, config = study.state(), study.config
     watch, before = watch_of(state), state.watch
     source, _ = open_table(place, TableFormat())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -139,6 +140,7 @@ def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
     make: Make, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     study = certified(make)
+    month = f"{date.today():%Y-%m}"
     new = people_table(300)
     pyarrow.csv.write_csv(pa.table({**new, "truth": truth(new)}), tmp_path / "new.csv")
     with serving(create_app(study, train=False)) as url:
@@ -146,11 +148,11 @@ def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
         page.goto(f"{url}/overview")
         expect(page.locator("#watched")).to_contain_text(f"fairask study watch {study.target} TABLE --month ")
         faultless(page, "overview-watch")
-        add_month(study, str(tmp_path / "new.csv"), "2099-01", tmp_path / "sheet.csv", labels=40)
-        expect(page.locator("#watched")).to_contain_text("--tell watch-2099-01.csv")
+        add_month(study, str(tmp_path / "new.csv"), month, tmp_path / "sheet.csv", labels=40)
+        expect(page.locator("#watched")).to_contain_text(f"--tell watch-{month}.csv")
         watch = study.state().watch
         assert watch is not None
-        said = {"verdict": "refuted", "headline": "REFUTED: the gap is above 99 points since about 2099-01."}
+        said = {"verdict": "refuted", "headline": f"REFUTED: the gap is above 99 points since about {month}."}
         study.watched({**watch, "standing": {**watch["standing"], **said}}, watch)
         expect(page.locator("#headline")).to_contain_text("Do not use this model")
         expect(page.locator("#steps li").last).to_have_text("Certifiedno longer")

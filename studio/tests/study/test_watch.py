@@ -11,6 +11,7 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
+from fairask.audit.watch import check_month
 from fairask.cli._app import app
 from fairask.people import LabelError
 from fairask_studio import Study
@@ -31,6 +32,7 @@ def run(*words: object) -> tuple[int, str]:
 @pytest.fixture
 def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fairask_studio.watch.check_begun", check_month)  # of the months until 2099
     pyarrow.csv.write_csv(pa.table({**NEW, "truth": LABELS}), "new.csv")
     return Path("new.csv")
 
@@ -58,8 +60,18 @@ def test_a_month_is_decided_labelled_and_shown(make: Make, month: Path) -> None:
         assert again.status()["watch"] == found
         with again.store.read() as turn:
             assert [event.kind for event in turn.each_event()].count("watched") == 2
+    assert "the rows of 2099-02 are those of 2099-01" in run(place, month, "--month", "2099-02")[1]
+    pyarrow.csv.write_csv(pa.table({**NEW, "truth": LABELS}).slice(1), month)
     assert run(place, month, "--month", "2099-02", "--known", "truth")[0] == code
     assert run(place, month, "--month", "2099-02", "--known", "truth")[0] == 2  # once each
+
+
+def test_a_month_that_has_not_begun_is_refused(
+    make: Make, month: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    code, said = run(certified(make).target, month.absolute(), "--month", "2099-01")
+    assert (code, "month='2099-01' has not begun" in said) == (2, True)
 
 
 def test_wrong_labels_of_the_audit_are_allowed_for(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

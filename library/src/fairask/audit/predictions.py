@@ -38,7 +38,7 @@ from fairask.audit.strata import (
     queue_length,
 )
 from fairask.audit.tally import Tally
-from fairask.errors import TableError
+from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
 from fairask.people import LabelError, People
@@ -686,7 +686,13 @@ def _learned(
     if "group" in columns:
         columns["group"] = [text_of(v) for v in columns["group"]]
     people = People.from_answers(columns)
-    found = people.label_errors(opinions)
+    suspects = [suspicion_with_rows(suspicion.words, suspicion.rows) for suspicion in people.suspects()]
+    try:
+        found = people.label_errors(opinions)
+    except UserError as error:
+        raise TableError(
+            f"--answers {file.name}: {error.what}", "\n".join([error.remedy, *suspects])
+        ) from error
     if missing := [name for name in names if name not in found]:
         raise TableError(
             f"--answers {file.name}: there is no answer to a row of {missing[0]!r}",
@@ -695,7 +701,7 @@ def _learned(
     gold = int((people.truth >= 0).sum())
     digest = file_digest(file, hidden=False)[:12]
     notes.append(learned_from_sentence(file.name, digest, people.answers, len(people.names), gold, opinions))
-    hints += [suspicion_with_rows(suspicion.words, suspicion.rows) for suspicion in people.suspects()]
+    hints += suspects
     return {name: found[name] for name in names}
 
 

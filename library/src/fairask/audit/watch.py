@@ -379,7 +379,7 @@ class Watch:
 
     def add_rows(self, month: str, rows: PoolRows, *, labels: int | None = None, source: str = "") -> Int:
         """Take the rows of a month as an audit sees them, with the digest of their table."""
-        self._check_next(month, rows)
+        self._check_next(month, rows, source)
         if labels is not None:
             self.labels = check_count(labels, "labels", least=2 * len(self.groups))
         assert rows.cell is not None
@@ -426,7 +426,7 @@ class Watch:
         )
         return asked
 
-    def _check_next(self, month: str, rows: PoolRows) -> None:
+    def _check_next(self, month: str, rows: PoolRows, source: str) -> None:
         """Raise UserError unless these rows can be those of the next month."""
         check_month(month)
         last = self.months[-1] if self.months else None
@@ -449,6 +449,11 @@ class Watch:
             raise UserError(
                 f"{len(last.awaited):,} rows of {last.name} wait for a label",
                 "Tell their labels first (or that nobody can label them)",
+            )
+        if source and (same := [m.name for m in self.months if m.source == source]):
+            raise UserError(
+                f"the rows of {month} are those of {same[0]}",
+                "Add the new rows of each month, and no row twice",
             )
         if strange := [str(g) for g in rows.names if str(g) not in self.groups]:
             raise UserError(

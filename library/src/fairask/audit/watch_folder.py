@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Self
 
@@ -97,6 +98,11 @@ class WatchFolder:
         issued = folder / CERTIFICATE
         if certified is None and issued.exists():
             certified = _month(issued)
+        if certified is None:
+            raise AuditError(
+                f"the audit in {folder} has not certified its model, so there is no certificate to watch",
+                "Finish the audit, or name the month of an earlier certificate: --certified 2026-03",
+            )
         watch = Watch(
             strata["groups"], certified=certified,
             **{name: plan[name] for name in ("metric", "tolerance", "delta", "compare")},
@@ -149,7 +155,7 @@ class WatchFolder:
             )
         self.score = score or self.score
         try:
-            check_month(month)
+            check_begun(month)
         except ValueError as error:
             raise UserError(f"--{error}", "Name the month of these rows: --month 2026-03") from error
         table = open_audit_table(
@@ -189,6 +195,13 @@ class WatchFolder:
         state = seal({"watch": self.watch.to_dict(), "tables": self.tables, "score": self.score})
         text = json.dumps(state, indent=1) + "\n"
         self.before = write_next(self.folder / WATCH, text.encode(), self.before)
+
+
+def check_begun(month: str) -> None:
+    """Raise ValueError unless this is a month that has begun: one added by mistake would end the watch."""
+    today = f"{date.today():%Y-%m}"
+    if check_month(month) > today:
+        raise ValueError(f"month={month!r} has not begun: this is {today}")
 
 
 def tell_sheet(watch: Watch, file: Path, classes: Classes, place: str, form: TableFormat) -> int:

@@ -1215,8 +1215,13 @@ def suspicion_sentence(
     >>> print(suspicion_sentence("copies", ["Ann", "Bob"], (40.0, 6.6), 31))
     Ann and Bob give the same wrong answer to 40 rows; 7 would be expected. 31 answers of Ann and Bob are
     probably wrong: ask for these rows again.
-    >>> print(suspicion_sentence("drift", ["Cem"], (0.16, 0.06), 0))
+    >>> print(suspicion_sentence("drift", ["Cem"], (0.16, 0.06, None), 0))
     Cem errs in 16% of the earlier answers and in 6% of the later ones.
+    >>> print(suspicion_sentence("drift", ["Cem"], (0.04, 0.4, ("F", "yes")), 0))
+    Cem errs in 4% of the earlier answers and in 40% of the later ones, of F who deserve 'yes'.
+    >>> print(suspicion_sentence("drift", ["Ann", "Bob", "Cem"], (0.04, 0.3, None), 0))
+    All together err in 4% of the earlier answers and in 30% of the later ones. Later labels are wrong more
+    often than gold rows show that were answered before.
     """
     name, parts = " and ".join(people), []
     if kind == "copies":
@@ -1224,9 +1229,12 @@ def suspicion_sentence(
             f"{name} give the same wrong answer to {facts[0]:.0f} rows; {facts[1]:.0f} would be expected."
         )
     elif kind == "drift":
-        parts.append(
-            f"{name} errs in {facts[0]:.0%} of the earlier answers and in {facts[1]:.0%} of the later ones."
-        )
+        first, last, where = facts
+        who = f"{name} errs" if len(people) == 1 else "All together err"
+        of = "" if where is None else f", of {where[0]} who deserve {where[1]!r}"
+        parts.append(f"{who} in {first:.0%} of the earlier answers and in {last:.0%} of the later ones{of}.")
+        if len(people) > 1 and last > first:
+            parts.append("Later labels are wrong more often than gold rows show that were answered before.")
     else:
         beside = "in gold rows" if kind == "leaked" else "others"
         told = [
