@@ -153,7 +153,7 @@ def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
         said = {"verdict": "refuted", "headline": "REFUTED: the gap is above 99 points since about 2099-01."}
         study.watched({**watch, "standing": {**watch["standing"], **said}}, watch)
         expect(page.locator("#headline")).to_contain_text("Do not use this model")
-        expect(page.locator("#steps li").last).to_have_text("Certifiedno longer")
+        expect(page.locator("#steps li").last).to_have_text("Certificateno longer certified")
         faultless(page, "overview-watched")
         fits(page, "overview-watched")
         page.goto(f"{url}/certificate")

@@ -105,7 +105,7 @@ async function show(row, focus = true) {
     $("row-title").textContent = `Row ${number(row)}`;
     fill($("row-answers"), ...(now?.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === now.label && !now.tied), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, now?.state === "skipped" ? "Skipped: there is no label to decide on." : "Not labelled yet, so there is nothing to decide.")]));
     fill($("row-fields"), cardBody(card));
-    fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : ""), el("time", { datetime: e.at }, ago(e.at)))));
+    fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : "")), el("time", { datetime: e.at }, ago(e.at)))));
     threads(row, flags);
     showKnown(row, past);
     $("side").hidden = false;
