@@ -131,6 +131,8 @@ def test_a_refuted_model_is_offered_nowhere_and_its_gap_is_the_audits(
         expect(page.locator("#beside")).to_contain_text("was not audited")
         expect(page.locator("#safety")).to_be_hidden()
         next_step = page.locator("#next a").inner_text()
+        busy = {"detail": "The studio is busy. Try again."}
+        page.route("**/api/model/details", lambda route: route.fulfill(status=503, json=busy), times=1)
         page.goto(f"{url}/model")
         expect(page.locator("#model .primary")).to_have_text(next_step)  # one action, the same on all pages
         expect(page.get_by_role("link", name="Download the model")).to_have_count(0)

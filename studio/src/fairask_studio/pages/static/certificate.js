@@ -104,7 +104,7 @@ async function load() {
   fill($("certificate"), ...parts);
   for (const details of document.querySelectorAll("#certificate details")) details.open ||= open.has(details.dataset.key);
   $("certificate").dataset.audited = state.audit?.labels ?? 0;
-  if (state.model && !state.audit && state.left) await plan(state);
+  if (state.model && !state.audit && state.left) await plan(state).catch((error) => { planned = null; shown = ""; throw error; }); // tried again
 }
 
 load().catch((error) => { alertUser(error.message); fill($("certificate")); });

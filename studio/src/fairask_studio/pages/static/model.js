@@ -106,6 +106,6 @@ follow(async (now) => {
   status = now;
   const key = `${now.history.length} ${now.model?.digest} ${now.model?.certified}`;
   if (key === rounds) return; // it is the same model
-  rounds = key;
   await load();
+  rounds = key;
 });

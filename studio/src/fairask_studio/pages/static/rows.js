@@ -75,6 +75,7 @@ async function load() {
     $("empty").hidden = total > 0;
     $("empty").textContent = [...new FormData($("filter"))].some(([, v]) => v) ? "No row fits this filter." : view === "inbox" ? "Nothing waits for a decision: no open flag, no disagreement, no note." : "No such rows yet. Rows appear when they are drawn, and are labelled one by one.";
     $("page").textContent = total ? `${number(offset + 1)} to ${number(Math.min(offset + PAGE, total))} of ${number(total)}` : "";
+    document.querySelector(".pages").hidden = !total;
     $("newer").disabled = offset === 0;
     $("older").disabled = offset + PAGE >= total;
     alertUser(null);
