@@ -49,7 +49,7 @@ def test_a_sound_table_allows_everything_and_says_how(tmp_path: Path) -> None:
     assert states(found) == {"train": "ok", "simulate": "ok", "audit": "ok", "audit now": "ok"}
     assert not found.blocked
     # What has a label already, or is a model's answer, is not learned from.
-    assert f"fairask new {place} --protected sex --classes NO,YES --drop approved,repaid" in said(
+    assert f"fairask new {place} --protected sex --classes no,yes --drop approved,repaid" in said(
         found, "train"
     )
     assert "--drop approved" in said(found, "simulate")

@@ -130,3 +130,13 @@ def test_a_column_that_was_asked_for_and_cannot_train_is_refused() -> None:
         fit_encoder(TABLE, required=["name"])
     with pytest.raises(TableError, match=r"no column is left to learn from \('country': one value only\)"):
         fit_encoder(TABLE, ["country"])
+
+
+def test_a_column_that_had_gaps_and_is_empty_now_is_named() -> None:
+    encoder = fit_encoder(pa.table({"income": [1.5, None, 2.5, 4.0] * 10, "job": ["a", None, "b", "c"] * 10}))
+    with pytest.warns(InputWarning) as told:
+        encoder.transform({"income": [None] * 40, "job": [None] * 40})
+    said = str(told[0].message)
+    assert "column 'income': all 40 values are missing" in said
+    assert "column 'job': all 40 values are missing" in said
+    encoder.transform({"income": [1.5] + [None] * 39, "job": ["a"] + [None] * 39})
