@@ -1135,7 +1135,7 @@ def intersect(*columns: ArrayLike) -> np.ndarray:
     ['f & old', 'm & young', None]
     """
     rows = zip(*(np.asarray(c, dtype=object).tolist() for c in columns), strict=True)
-    joined = [None if any(v is None or v != v for v in row) else " & ".join(map(str, row)) for row in rows]
+    joined = [None if any(map(is_gap, row)) else " & ".join(map(str, row)) for row in rows]
     out = np.empty(len(joined), dtype=object)
     out[:] = joined
     return out

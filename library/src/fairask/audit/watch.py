@@ -40,7 +40,7 @@ from fairask.audit.strata import (
     known_codes,
     noise_table,
 )
-from fairask.checks import check_choice, check_count, check_lengths, check_share
+from fairask.checks import check_choice, check_count, check_lengths, check_seed, check_share
 from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int
 from fairask.report import words
@@ -309,7 +309,7 @@ class Watch:
         self.horizon = check_count(horizon, "horizon")
         self.compare = check_choice(compare, "compare", COMPARISONS)
         self.noise, self.doubt = noise_table(noise, self.groups)
-        self.random_state = check_count(random_state, "random_state", least=0)
+        self.random_state = check_seed(random_state)
         self.months: list[Month] = []
         self.bins: ScoreBins | None = None
         self._looks: list[Look] = []
