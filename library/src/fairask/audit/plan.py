@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, cast
 import numpy as np
 
 from fairask.audit.bounds.boundaries import boundaries
-from fairask.audit.strata import Counts, Layout, RateLimits, bins_for
+from fairask.audit.layout import Counts, Layout, RateLimits, bins_for
 from fairask.checks import check_choice, check_count, check_number, check_seed, check_share
 from fairask.metrics import Bool, Float, Int
 
