@@ -92,5 +92,5 @@ def test_the_first_page_is_short_and_links_to_the_pages_of_topics(tmp_path):
         assert f"(results/{page.name})" in first
         assert page.read_text() in text
     assert "## Ten simulated populations" in (tmp_path / "results" / "unseen.md").read_text()
-    assert "(results/runs.md) do." in first
+    assert "(results/runs.md) run them." in first
     assert (tmp_path / "img" / "results" / "takehome.png").exists()
