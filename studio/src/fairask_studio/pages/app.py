@@ -42,7 +42,7 @@ from fairask_studio.pages.guard import guard
 from fairask_studio.pages.media import Media
 from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.pages.worker import Trainer, TrainerProcess
-from fairask_studio.store import is_url
+from fairask_studio.store.postgres import is_url
 
 health = APIRouter(include_in_schema=False)
 views = APIRouter(include_in_schema=False, default_response_class=Response)

@@ -22,7 +22,7 @@ from fairask.tables import TableFormat
 from fairask.tables.formats import read_noted
 from fairask_studio import StudyError
 from fairask_studio.pages.media import KINDS_OF, LARGEST, media_kind
-from fairask_studio.store import is_url
+from fairask_studio.store.postgres import is_url
 
 #: Names of tables in a zip or a folder, and of images and recordings.
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".jsonl", ".ndjson", ".json")

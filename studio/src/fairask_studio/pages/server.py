@@ -29,7 +29,8 @@ from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.guard import TimedProtocol
 from fairask_studio.pages.home import create_home
 from fairask_studio.pages.worker import TrainerProcess
-from fairask_studio.store import People, is_url
+from fairask_studio.store.people import People
+from fairask_studio.store.postgres import is_url
 
 #: Seconds for requests under way when the studio stops.
 _GRACE = 8
