@@ -97,7 +97,8 @@ def test_a_server_has_one_database_for_each_study(postgres_url: str) -> None:
         assert "other" not in listed  # what cannot be made leaves nothing
         assert listed["comments"]["labels"] == 10
         address = home.post("/api/studies/comments/open").json()["address"]
-        assert home.get(address).url.path == "/s/comments/overview"
+        opened = home.get(address, headers={"sec-fetch-mode": "navigate"})
+        assert opened.url.path == "/s/comments/overview"
         assert home.put("/api/studies/comments", json={"archived": True}).status_code == 200
         assert {s["name"]: s["archived"] for s in home.get("/api/studies").json()}["comments"]
         assert home.post("/api/studies/comments/copy", json={"name": "again"}).status_code == 201

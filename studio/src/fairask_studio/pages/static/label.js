@@ -121,9 +121,11 @@ const SOUND_KEYS = {
 let last = null; // the last answer that was saved
 function tell() {
   const kept = waiting().filter((one) => one.label !== undefined).length;
-  const line = $("told");
+  const line = $("told"), lacking = shown.missing && current() && !told ? `${shown.row}` : "";
+  if (lacking && line.dataset.lacking === lacking) return; // no button goes away under a finger
+  line.dataset.lacking = lacking;
   line.className = "told";
-  if (shown.missing && current() && !told) {
+  if (lacking) {
     line.classList.add("open");
     const again = () => { shown = { row: null, at: 0 }; show(); };
     fill(line, `${LACKS[shown.missing]} `, el("button", { type: "button", class: "more", onclick: again }, "Try again"), " ", el("button", { type: "button", class: "more", id: "missing", onclick: () => answer(null, `${shown.missing} missing`) }, `Skip: ${shown.missing} missing`));
@@ -193,7 +195,7 @@ async function refill() {
   if (shown.seen) fetchAhead();
   if (!cards.length && !again && !waiting().length) {
     if (answer.training) {
-      showState("Choosing the next rows…", "Training on the labels so far; this takes a moment.");
+      showState("Choosing the next rows…", answer.progress.labels ? "Training on the labels so far; this takes a moment." : "This takes a moment.");
       timer = setTimeout(() => guard(refill), 1000 * answer.retry);
     } else if (answer.notice) {
       showState("The next rows are late", answer.notice);
