@@ -573,7 +573,8 @@ def safety_sentence(
             f"{100 * cost:.1f} points of accuracy. With more labels it would cost less."
         )
     if fitted["contradicted"]:
-        said.append(_contradiction(fitted))
+        alone = contradicted(fitted.get("gap_by_labels"), fitted["gap_low"], fitted["gap_high"])
+        said.append(f"{alone[0].upper()}{alone[1:]}.")
     return " ".join(said) or None
 
 
@@ -612,16 +613,6 @@ def labels_range(needed: tuple[float, float]) -> str:
     '300 to 600 labels'
     """
     return f"{needed[0]:,.0f} to {needed[1]:,.0f} labels"
-
-
-def _contradiction(fitted: Mapping[str, Any]) -> str:
-    alone, low, high = (fitted.get(f"gap_{name}") for name in ("by_labels", "low", "high"))
-    # One group may have no rate by labels, while two others contradict the pool.
-    value = "elsewhere" if alone is None or not math.isfinite(alone) else f"at {alone:.2f}"
-    return (
-        f"The labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
-        "trust this model without an audit."
-    )
 
 
 def promise_sentence(promise: str) -> str:
@@ -698,11 +689,19 @@ def name_cells(cells: NDArray[np.bool_], conditions: Sequence[int | None], group
     return ", ".join(f"{kinds[conditions[z]]} of group {groups[g]!r}" for z, g in marked)
 
 
-def contradicted(by_labels: float, low: float, high: float) -> str:
-    """Say that the labels alone put a gap where the pool does not."""
+def contradicted(by_labels: float | None, low: float, high: float) -> str:
+    """Say that the labels alone put a gap where the pool does not.
+
+    One group may have no rate by labels, while two others contradict the pool.
+
+    >>> print(contradicted(0.31, 0.02, 0.09))
+    the labels alone put the gap at 0.31, the pool puts it between 0.02 and 0.09: do not trust this model
+    without an audit
+    """
+    value = "elsewhere" if by_labels is None or not math.isfinite(by_labels) else f"at {by_labels:.2f}"
     return (
-        f"the labels alone put the gap at {by_labels:.2f}, the pool puts it between {low:.2f} and "
-        f"{high:.2f}: do not trust this model without an audit"
+        f"the labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
+        "trust this model without an audit"
     )
 
 
