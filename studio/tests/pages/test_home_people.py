@@ -58,7 +58,7 @@ def test_people_of_the_home_page_own_its_studies_behind_a_proxy(tmp_path: Path) 
         assert new_study(client, root="/teams")["status"] == 201
         address = client.post("/teams/api/studies/comments/open").json()["address"]
         assert address.startswith("/teams/s/comments/?code=")
-        inside = client.get(address)
+        inside = client.get(address, headers={"sec-fetch-mode": "navigate"})
         assert inside.url.path == "/teams/s/comments/overview"
         assert client.get("/teams/s/comments/api/me").json() == {"name": "ada", "role": "owner"}
     noted = [(e.who, e.data["what"]) for e in _home_events(tmp_path)]
