@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fairask.errors import UserError
-from fairask_studio.errors import NotYoursError
+from fairask_studio.errors import NotYoursError, in_sentences
 from fairask_studio.pages.frame import error_page
 from fairask_studio.store.database import UNREACHABLE, why_unreachable
 
@@ -379,7 +379,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(UserError)
     def _refused(request: Request, error: UserError) -> Response:
-        return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
+        return JSONResponse({"detail": in_sentences(error)}, 409 if isinstance(error, NotYoursError) else 422)
 
     def _unreachable(request: Request, error: Exception) -> Response:
         # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
