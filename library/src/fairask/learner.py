@@ -925,9 +925,7 @@ class FairActiveLearner:
                 raise ValueError(f"this learner was made with {one}={made}; load(path, {one}=...) must match")
         if groups is not None and columns is not None and column_names(X) is not None:
             X = columns.features(X)
-        with (
-            damaged() if own else nullcontext()
-        ):  # what is wrong with a table of the caller's is said as it is
+        with damaged() if own else nullcontext():  # of a caller's table, what is wrong is said as it is
             learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
             raise UserError(

@@ -164,7 +164,7 @@ def test_a_file_whose_table_is_damaged_is_refused_by_its_name(tmp_path):
         for name in old.namelist():
             kept = old.read(name)
             new.writestr(name, kept[:-8] + np.float64(np.inf).tobytes() if name == "X.npy" else kept)
-    with pytest.raises(UserError, match="hurt is damaged.*Input X contains infinity"):
+    with pytest.raises(UserError, match=r"hurt is damaged.*Input X contains infinity"):
         FairActiveLearner.load(hurt)
     with pytest.raises(ValueError, match="Input X contains infinity") as refused:
         FairActiveLearner.load(whole, X=np.full((400, 3), np.inf))

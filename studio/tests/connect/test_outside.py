@@ -183,7 +183,7 @@ def test_what_cannot_be_called_is_refused_before_anything_is_served(
         with pytest.raises(StudyError, match="is not an address"):
             use()
     if "://" in address:
-        with pytest.raises(StudyError, match="--media .* is not an address"):
+        with pytest.raises(StudyError, match=r"--media .* is not an address"):
             Media.of([address], study.target)
 
 

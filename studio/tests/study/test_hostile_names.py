@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -138,7 +139,7 @@ def test_no_name_and_no_text_begins_a_line_of_its_own(fairask: Run, tmp_path: Pa
         f"said{BREAK}\x9b\u202e": [("yes", "no")[i % 3 == 0] for i in range(N)],
         f"paid{BREAK}": [("yes", "no")[i % 5 == 0] for i in range(N)],
     }
-    income, sex, said, paid = columns
+    _, sex, said, paid = columns
     pool = tmp_path / "t.parquet"
     pq.write_table(pa.table(columns), pool)
     audit = ("audit", pool, "--predictions", said, "--protected", sex, "--positive", "yes")
@@ -173,6 +174,19 @@ def test_colours_of_our_own_stay_and_those_of_data_are_shown() -> None:
     assert "a\\x1b[2Jb" in out.getvalue()
     assert "c\\u009bd" in out.getvalue()
     assert isinstance(screen, Console)
+
+
+def test_what_processes_beside_the_server_write_cannot_steer_a_terminal() -> None:
+    code = (
+        "import logging, warnings; from fairask_studio.pages.processes import begin_process;"
+        "begin_process('fairask-test', nice=0); text = 'column a\\x1b[2J\\u202e';"
+        "print(text); warnings.warn(text); logging.getLogger('any').error(text)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    for written in (done.stdout, done.stderr):
+        text = written.decode("utf-8")
+        assert "column a\\x1b[2J\\u202e" in text
+        assert not OBEYED & {*text}
 
 
 def test_what_is_shown_of_json_is_the_same_json() -> None:

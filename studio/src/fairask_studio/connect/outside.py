@@ -55,7 +55,7 @@ def check_address(address: str, option: str = "") -> None:
     >>> check_address("https://example.org:8443/hook")
     >>> check_address("http://example.org:http", "--webhook")
     Traceback (most recent call last):
-    fairask_studio.errors.StudyError: --webhook 'http://example.org:http' is not an address; Give one as in https...
+    fairask_studio.errors.StudyError: --webhook 'http://example.org:http' is not an address; Give...
     """
     try:
         port = urlsplit(address).port  # an error beyond 65,535, which httpx takes
