@@ -183,8 +183,8 @@ def test_what_processes_beside_the_server_write_cannot_steer_a_terminal() -> Non
         "print(text); warnings.warn(text); logging.getLogger('any').error(text)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    for written in (done.stdout, done.stderr):
-        text = written.decode("utf-8")
+    for printed in (done.stdout, done.stderr):
+        text = printed.decode("utf-8")
         assert "column a\\x1b[2J\\u202e" in text
         assert not OBEYED & {*text}
 

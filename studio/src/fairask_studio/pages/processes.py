@@ -64,7 +64,7 @@ def begin_process(name: str, nice: int) -> None:
 def show_controls() -> None:
     """Show control characters in what this process writes, as ``fairask`` does in the server: errors and
     warnings name columns, groups and cells."""
-    sys.stdout, sys.stderr = VisibleStream(sys.stdout), VisibleStream(sys.stderr)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
     for handler in logging.getLogger("uvicorn").handlers:  # has the stream of before
         if isinstance(handler, logging.StreamHandler):
             handler.setStream(sys.stderr)
