@@ -33,7 +33,7 @@ from fairask_studio import Study, StudyError
 from fairask_studio.connect.connector import Link, OutgoingRow, ToolUnreachable, columns_for
 from fairask_studio.connect.outside import check_address, outside_client
 from fairask_studio.events import Document, Event, now
-from fairask_studio.store import Outage
+from fairask_studio.store.database import Outage
 from fairask_studio.tools import OutsideAnswer
 
 #: Seconds by which the time of a message may differ from ours.

@@ -30,7 +30,8 @@ from fairask_studio.pages.guard import TimedProtocol
 from fairask_studio.pages.home import create_home
 from fairask_studio.pages.processes import show_controls
 from fairask_studio.pages.worker import TrainerProcess
-from fairask_studio.store import People, is_url
+from fairask_studio.store.people import People
+from fairask_studio.store.postgres import is_url
 
 #: Seconds for requests under way when the studio stops.
 _GRACE = 8

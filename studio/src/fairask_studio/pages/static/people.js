@@ -95,7 +95,7 @@ const act = (action) => () => action().then(() => alertUser(null)).catch(fail);
 
 function people(list) {
   if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
-  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take away…") : "",
+  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
   const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
   // Right answers to gold rows, with the limits of the share.
@@ -133,7 +133,7 @@ function erring(found) {
   fill($("errors"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by person and group" }, made));
   fill($("suspects"), found.suspects.map((s) => el("li", {}, el("strong", {}, s.words), s.rows.length ? el("details", {}, el("summary", {}, "Rows of these answers"), s.rows.slice(0, 200).flatMap((row) => [el("a", { href: `${root}/rows#${row}` }, String(row)), " "])) : "")));
   $("errors-audit").textContent = found.refused ? `No audit can begin: ${found.refused}.` : found.labels ? `Audits allow for wrong labels as gold rows show them: ${Object.entries(found.labels).map(([name, e]) => `${name} ${percent(e.wrong[1], 1)} of “${classes.yes}” and ${percent(e.wrong[0], 1)} of “${classes.no}”`).join("; ")}.`
-    : "Audits take labels as right: for what gold rows say of wrong labels, 20 gold rows of each group and answer are needed, each answered by as many people as a row has.";
+    : "Audits take labels as right. To allow for wrong ones, an audit needs 20 gold rows of each group and answer, each answered by as many people as a row has.";
 }
 
 const moment = (at) => new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
