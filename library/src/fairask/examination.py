@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fairask.audit.plan import QUESTIONS, AuditMetric, AuditPlan
 from fairask.audit.predictions import AuditTable, open_audit_table
-from fairask.audit.strata import OUT
+from fairask.audit.rows import OUT
 from fairask.errors import TableError, UserError
 from fairask.experiment.table import read_place
 from fairask.installation import Finding, State

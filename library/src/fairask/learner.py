@@ -25,8 +25,9 @@ from sklearn.utils import check_array
 
 from fairask.audit import Audit, Certificate
 from fairask.audit.plan import AuditPlan
+from fairask.audit.rows import PoolRows
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
-from fairask.audit.strata import PoolRows, Strata
+from fairask.audit.strata import Strata
 from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
