@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fairask.audit.plan import QUESTIONS, AuditMetric, AuditPlan
 from fairask.audit.predictions import AuditTable, open_audit_table
-from fairask.audit.strata import OUT
+from fairask.audit.rows import OUT
 from fairask.errors import TableError, UserError
 from fairask.experiment.table import read_place
 from fairask.installation import Finding, State
@@ -176,7 +176,8 @@ def _columns(asked: _Asked, out: set[str | None], found: Examination) -> Encoder
     if encoder is None:
         return None
     features = len(encoder.feature_names_out)
-    found.add("columns", "ok", f"{len(encoder.columns):,} can be learned from, as {features:,} features")
+    made = f"{features:,} feature{'' if features == 1 else 's'}"
+    found.add("columns", "ok", f"{len(encoder.columns):,} can be learned from, as {made}")
     constant = [name for name, why in encoder.left_out.items() if why == CONSTANT]
     if constant:
         found.add("columns", "warn", f"left out, one value only: {listed(constant)}")
@@ -247,11 +248,14 @@ def _rates(
             # What the group's own labels say counts, and the table's share as one label more.
             own = (n + share) / (int(((groups == name) & (answers >= 0)).sum()) + 1)
             more = math.ceil((FEWEST_LABELS - n) / own)
-            none = "no" if not n else f"only {n}"
-            what = (
-                f"group {name!r} has {none} {kind} label{'' if n == 1 else 's'}: it has no "
-                f"{'true' if value else 'false'} positive rate, and a gap of 0 would mean nothing"
-            )
+            rate = f"{'true' if value else 'false'} positive rate"
+            if n:
+                few = (
+                    f"only {n} {kind} label{'' if n == 1 else 's'}: {FEWEST_LABELS} or more tell of a {rate}"
+                )
+            else:
+                few = f"no {kind} labels: it has no {rate}, and a gap of 0 would mean nothing"
+            what = f"group {name!r} has {few}"
             remedy = f"label about {more:,} more rows of it, merge it with another, or compare --metric dp"
             found.add("rates", "blocked", what, remedy)
         (smallest, small), (_, second), *_ = sorted(have.items(), key=lambda item: item[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,19 @@ def test_levels_and_missing_values_that_were_not_seen_have_no_feature() -> None:
         encoder.transform(np.zeros((2, 3)))
     with pytest.raises(TableError, match="has no column 'job'"):
         encoder.transform(pd.DataFrame({"x": [1.0]}))
+
+
+@pytest.mark.parametrize(
+    "value", ["2024-05-01", datetime.date(2024, 5, 1), True, 7, 1234567.25, "$1,200", "k"]
+)
+def test_a_column_of_one_value_and_gaps_is_like_itself(value: object) -> None:
+    """The warning of other values stood also for the table of the fit."""
+    table = pa.table({"x": np.arange(100.0), "once": [value, None] * 50})
+    encoder = fit_encoder(table)
+    assert encoder.feature_names_out == ["x", "once is missing"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert encoder.transform(table)[:, 1].tolist() == [0.0, 1.0] * 50
 
 
 def test_the_encoder_goes_through_json_and_pickle() -> None:

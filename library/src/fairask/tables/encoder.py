@@ -228,7 +228,8 @@ def fit_number(name: str, column: Arrow, *, keep: bool = False) -> Number | Cate
         return f"an identifier: {n:,} different whole numbers; {_keeps(name)}"
     if not squares > 0.0:
         # One value: whether it is there may still tell rows apart.
-        return Category(name, (f"{mean:g}",), missing=True) if missing else None
+        value = next(text for value in coded(column)[0] if (text := text_of(value)) is not None)
+        return Category(name, (value,), missing=True) if missing else None
     # Rounded, because the last bits depend on how a sum is taken and features must not.
     scale = _rounded(math.sqrt(squares / n))
     mean = round(mean / scale * 2**20) / 2**20 * scale
