@@ -25,7 +25,8 @@ from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play, run_audits
-from fairask.audit.strata import PoolRows, Strata
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 from fairask.metrics import group_gap
 from benchmarks.populations import Population, ten, twelve
 

@@ -2,8 +2,9 @@
 
 The files, in the order in which they stand on each other:
 
-1. ``bounds/``: limits of rates from counts alone. ``strata``: the pool by group, decision and score, and the
-   limits of its rates. ``plan``: what is to be decided, when it is looked at, and where labels go.
+1. ``bounds/``: limits of rates from counts alone. ``layout``: what strata are, and the limits of their rates.
+   ``plan``: what is to be decided, when it is looked at, and where labels go. ``rows``: a pool's groups,
+   decisions and known labels. ``strata``: its rows by group, decision and score, in a random order.
 2. ``signature``, ``certificate``: the verdict and how it is written down. ``verification``: is it still so?
 3. ``labelled_rows``: a certificate at once. ``simulation``: thousands of audits at once. ``audit``: one, by
    ask and tell.
@@ -15,8 +16,9 @@ The files, in the order in which they stand on each other:
 from fairask.audit.audit import Audit
 from fairask.audit.certificate import Certificate, check_certificate, issue, json_schema
 from fairask.audit.labelled_rows import certify
+from fairask.audit.rows import intersect
 from fairask.audit.simulation import plan_audit, simulate_audit
-from fairask.audit.strata import intersect, noise_from_overlap
+from fairask.audit.strata import noise_from_overlap
 
 __all__ = [
     "Audit",

@@ -20,6 +20,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from fairask.errors import FairaskWarning
+from fairask.installation import SOUND_SQLITE
 from fairask_studio import Study, StudyError
 from fairask_studio.connect.webhook import Webhooks
 from fairask_studio.events import Document
@@ -28,6 +29,7 @@ from fairask_studio.pages.app import create_app
 from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.guard import TimedProtocol
 from fairask_studio.pages.home import create_home
+from fairask_studio.pages.processes import show_controls
 from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store.people import People
 from fairask_studio.store.postgres import is_url
@@ -37,9 +39,6 @@ _GRACE = 8
 
 #: Seconds a new process may need for its imports, before it is taken for dead and replaced.
 _IMPORTS = 120
-
-#: Before this version a reset of the write-ahead log could collide with a writer of another process.
-_SOUND_SQLITE = (3, 51, 3)
 
 
 @dataclass(frozen=True)
@@ -100,10 +99,11 @@ def warn_of_sqlite(target: str) -> None:
     The studio's server, its trainer and its desk are processes of their own.
     """
     found = tuple(int(part) for part in sqlite3.sqlite_version.split("."))
-    if not is_url(target) and found < _SOUND_SQLITE:
+    if not is_url(target) and found < SOUND_SQLITE:
         warnings.warn(
             f"SQLite {sqlite3.sqlite_version} has a rare fault with several writing processes, mended in "
-            "3.51.3: put a study with many people into PostgreSQL; copy it by fairask study backup",
+            f"{'.'.join(map(str, SOUND_SQLITE))}: put a study with many people into PostgreSQL; copy it by "
+            "fairask study backup",
             FairaskWarning,
             stacklevel=3,
         )
@@ -116,6 +116,8 @@ def check_port(host: str, port: int) -> None:
         with socket.socket(kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
+    except UnicodeError as error:
+        raise StudyError(f"--host {host!r} is not the name of a host", "As in 127.0.0.1") from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise StudyError(
@@ -193,6 +195,7 @@ _SHARED = "FAIRASK_STUDIO_SHARED"
 def shared_app() -> FastAPI:
     """Make the app of one of several processes."""
     shared = json.loads(os.environ[_SHARED])
+    show_controls()
     write_to(shared["security_log"])
     return create_app(Study.open(shared["target"]), train=False, apart=True, **shared["shown"])
 
@@ -252,7 +255,6 @@ def serve_demo(
     *,
     host: str = "127.0.0.1",
     port: int = 8080,
-    seconds: float = 0.4,
     announce: Callable[[str], object] = lambda code: None,
 ) -> None:
     """Serve a temporary study of German Credit that a scripted annotator labels."""
@@ -262,6 +264,6 @@ def serve_demo(
     with tempfile.TemporaryDirectory() as folder:
         study, truth = demo_study(Path(folder) / "german")
         with study:
-            app = create_app(study, robot=Robot(study, truth, seconds))
+            app = create_app(study, robot=Robot(study, truth))
             announce(app.state.access.invite() or "")
             _run(app, host, port, _NO_PROXY)

@@ -95,7 +95,7 @@ const act = (action) => () => action().then(() => alertUser(null)).catch(fail);
 
 function people(list) {
   if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
-  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
+  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take away…") : "",
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
   const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
   // Right answers to gold rows, with the limits of the share.
