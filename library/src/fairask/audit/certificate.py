@@ -16,12 +16,12 @@ from typing import Any, Self
 from scipy.special import ndtri
 
 from fairask.audit.plan import QUESTIONS, ROUNDING
-from fairask.audit.signature import fingerprint, signature_problems
+from fairask.audit.signature import Register, fingerprint, signature_problems
 from fairask.cards import card
 from fairask.checks import check_choice
 from fairask.documents import parse_json, reading
 from fairask.errors import UserError
-from fairask.report.words import visible
+from fairask.report.words import outward, visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import UNKNOWN
 
@@ -300,28 +300,34 @@ class Certificate:
         what = f"the {question.words}"
         sure = f"{100 * (1 - self.delta):g}% confidence"
         within, beyond, less, more = ("at most", "above", "or less", "or more")
-        goal, low, high, point = self.tolerance, self.lower, self.upper, self.estimate
+        goal, point, low, high = self._as_asked()
         if question.ratio:
             within, beyond, less, more = ("at least", "below", "or more", "or less")
-            goal, point = round(1 - self.tolerance, 10), 1 - self.estimate
-            low, high = 1 - self.lower, 1 - self.upper
         if self.valid == "known" and low != high:
             sure = "computed on the whole pool"
             if self.unknown_groups:
                 sure = f"whichever group {self.unknown_groups:,} rows belong to"
         elif self.valid == "known":
             side = within if self.verdict == "certified" else beyond
-            verdict, value = self.verdict.capitalize(), f"{point:.3g}"
+            value = _beside(point, goal)
+            verdict = self.verdict.capitalize()
             return f"{verdict}: {what} is {value}, {side} {goal:g} (computed on the whole pool)."
+        least, most = _significant(low, up=False), _significant(high, up=True)
+        # The end that decides: of a difference the upper one certifies, of a ratio the lower one.
+        passed, failed = (least, most) if question.ratio else (most, least)
         if self.verdict == "certified":
-            return f"Certified: {what} is {within} {goal:g} ({sure}: {high:.3g} {less})."
+            return f"Certified: {what} is {within} {goal:g} ({sure}: {passed} {less})."
         if self.verdict == "refuted":
-            return f"Refuted: {what} is {beyond} {goal:g} ({sure}: {low:.3g} {more})."
-        ends = sorted((low, high))
-        return (
-            f"Undecided: {what} may lie on either side of {goal:g} "
-            f"({sure}: between {ends[0]:.3g} and {ends[1]:.3g})."
-        )
+            return f"Refuted: {what} is {beyond} {goal:g} ({sure}: {failed} {more})."
+        return f"Undecided: {what} may lie on either side of {goal:g} ({sure}: between {least} and {most})."
+
+    def _as_asked(self) -> tuple[float, float, float, float]:
+        """The goal, the estimate and the bounds: of a ratio as a ratio, though it is kept as one less it."""
+        found = self.tolerance, self.estimate, self.lower, self.upper
+        if not QUESTIONS[self.metric].ratio:
+            return found
+        goal, point, high, low = (round(1 - value, 12) for value in found)
+        return goal, point, low, high
 
     def advice(self) -> str:
         """Return what further labels would bring.
@@ -347,15 +353,17 @@ class Certificate:
         return f"About {self.more_labels:,} more {what} drawn in the same way would likely decide."
 
     def __str__(self) -> str:
-        estimate = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.4f}"
+        _, point, low, high = self._as_asked()
+        estimate = "unknown" if math.isnan(point) else f"{point:.4f}"
+        least, most = outward(low, 4, up=False), outward(high, 4, up=True)
         lines = [
             self.headline(),
-            f"  estimate {estimate}, bounds [{self.lower:.4f}, {self.upper:.4f}], {self.n_labels:,} labels",
+            f"  estimate {estimate}, bounds [{least:.4f}, {most:.4f}], {self.n_labels:,} labels",
             f"  about: {self.target}",
             f"  method: {self.method} ({self.valid}), metric {self.metric}, delta {self.delta:g}",
         ]
         for g, group in enumerate(self.groups):
-            values = ", ".join(f"{name} {rate[g]:.3f}" for name, rate in self.rates.items())
+            values = ", ".join(f"{_spoken(name)} {rate[g]:.3f}" for name, rate in self.rates.items())
             seen = f"{self.positives[g]} positives, {self.negatives[g]} negatives, " if self.n_labels else ""
             lines.append(f"  group {group}: {seen}{values}")
         lines.append(f"  {self.advice()}")
@@ -397,16 +405,35 @@ class Certificate:
         )
 
     def _bounds(self) -> str:
-        measured = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.3f}"
-        return (
-            f"Gap measured: {measured}; bounds {self.lower:.3f} to {self.upper:.3f}; "
-            f"tolerance {self.tolerance:g}."
-        )
+        goal, point, low, high = self._as_asked()
+        what, asked = ("Ratio", "least allowed") if QUESTIONS[self.metric].ratio else ("Gap", "tolerance")
+        measured = "unknown" if math.isnan(point) else f"{point:.3f}"
+        least, most = outward(low, 3, up=False), outward(high, 3, up=True)
+        return f"{what} measured: {measured}; bounds {least:.3f} to {most:.3f}; {asked} {goal:g}."
 
     def _repr_html_(self) -> str:
         facts = {"labels": f"{self.n_labels:,}", "about": self.target}
         rests = ("What it rests on", self.assumptions)
         return card(self.headline(), f"{self._bounds()} {self.advice()}", facts, folded=rests)
+
+
+def _spoken(rate: str) -> str:
+    return rate.replace("_", " ")
+
+
+def _significant(limit: float, *, up: bool) -> str:
+    """Write a limit in three significant digits, rounded outward."""
+    digits = 2 - math.floor(math.log10(abs(limit))) if abs(limit) > 1e-9 else 3
+    return f"{outward(limit, digits, up=up):.3g}"
+
+
+def _beside(value: float, goal: float) -> str:
+    """Write a value in three significant digits, or in as many as show on which side of the goal it is."""
+    for digits in range(3, 17):
+        said = f"{value:.{digits}g}"
+        if (float(said) > goal) == (value > goal):
+            return said
+    return repr(value)
 
 
 def _section(certificate: Certificate, first: Certificate) -> str:
@@ -422,7 +449,7 @@ def _section(certificate: Certificate, first: Certificate) -> str:
 def _groups(certificate: Certificate) -> str:
     counts = {"positives": certificate.positives, "negatives": certificate.negatives}
     columns = {name: [f"{n:,}" for n in seen] for name, seen in counts.items() if certificate.n_labels}
-    columns |= {name: [f"{share:.3f}" for share in rate] for name, rate in certificate.rates.items()}
+    columns |= {_spoken(name): [f"{share:.3f}" for share in rate] for name, rate in certificate.rates.items()}
     head = "".join(f'<th class="n">{escape(name)}</th>' for name in columns)
     rows = "".join(
         f"<tr><td>{escape(str(group))}</td>"
@@ -609,6 +636,7 @@ def check_issued(
             *(changes(found) or other_files(found, file)),
             *([] if pool is None else other_table(found, Path(pool))),
             *other_signer(found, file, key),
+            *_other_register(found, key),
         ]
         made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
         return CertificateCheck(
@@ -684,6 +712,14 @@ def other_signer(found: dict[str, Any], file: Path, key: str | None) -> list[str
     if not problems and file.read_bytes() != written(found).encode():
         problems.append("its text is not the one that was written: it was changed after it was signed")
     return problems
+
+
+def _other_register(found: dict[str, Any], key: str | None) -> list[str]:
+    """Return what is wrong with the audit's place in the register, where that lies beside the key."""
+    named = found.get("register")
+    if key is None or not named or not Path(key).is_file():
+        return []
+    return Register(Path(key).with_suffix(".register")).problems(named)
 
 
 def signer_words(found: dict[str, Any], key: str | None) -> str:
