@@ -192,9 +192,10 @@ def test_no_bound_is_rounded_to_the_other_side_of_the_tolerance():
     assert "bounds [0.0399, 0.1001]" in str(near)
     assert "bounds 0.039 to 0.101; tolerance 0.1." in near.to_html()
     known = dataclasses.replace(
-        found, verdict="refuted", valid="known", estimate=0.10004, lower=0.1, upper=0.1
+        found, verdict="refuted", valid="known", estimate=0.10004, lower=0.10004, upper=0.10004
     )
     assert "is 0.10004, above 0.1" in known.headline()
+    assert "bounds [0.1000, 0.1000]" in str(known)  # a number that was computed is itself
 
 
 def test_a_certificate_of_a_ratio_says_the_ratio_everywhere():

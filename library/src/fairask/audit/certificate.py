@@ -21,7 +21,7 @@ from fairask.cards import card
 from fairask.checks import check_choice
 from fairask.documents import parse_json, reading
 from fairask.errors import UserError
-from fairask.report.words import outward, visible
+from fairask.report.words import enclosed, outward, visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import UNKNOWN
 
@@ -355,7 +355,7 @@ class Certificate:
     def __str__(self) -> str:
         _, point, low, high = self._as_asked()
         estimate = "unknown" if math.isnan(point) else f"{point:.4f}"
-        least, most = outward(low, 4, up=False), outward(high, 4, up=True)
+        least, most = enclosed(low, high, 4)
         lines = [
             self.headline(),
             f"  estimate {estimate}, bounds [{least:.4f}, {most:.4f}], {self.n_labels:,} labels",
@@ -408,7 +408,7 @@ class Certificate:
         goal, point, low, high = self._as_asked()
         what, asked = ("Ratio", "least allowed") if QUESTIONS[self.metric].ratio else ("Gap", "tolerance")
         measured = "unknown" if math.isnan(point) else f"{point:.3f}"
-        least, most = outward(low, 3, up=False), outward(high, 3, up=True)
+        least, most = enclosed(low, high, 3)
         return f"{what} measured: {measured}; bounds {least:.3f} to {most:.3f}; {asked} {goal:g}."
 
     def _repr_html_(self) -> str:

@@ -36,8 +36,8 @@ from fairask.report.pages import template
 from fairask.report.words import (
     NO_LEGAL_ADVICE,
     alternative_sentence,
+    enclosed,
     hazard_sentence,
-    outward,
     ratio_told,
     visible,
 )
@@ -172,7 +172,7 @@ def render_form(document: Mapping[str, Any]) -> str:
     page = template("form.html.j2").render(
         d=said,
         palette=ON_DARK,
-        outward=outward,
+        enclosed=enclosed,
         asked=FORMS[said["form"]].facts,
         signed=signer_words(said, "") if "signature" in said else "; not signed",
     )

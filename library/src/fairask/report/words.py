@@ -589,6 +589,17 @@ def outward(limit: float, digits: int, *, up: bool) -> float:
     )
 
 
+def enclosed(low: float, high: float, digits: int) -> tuple[float, float]:
+    """Round two limits outward; those of a number that was computed are the number.
+
+    >>> enclosed(0.0316, 0.2061, 3), enclosed(0.3899043, 0.3899043, 3)
+    ((0.031, 0.207), (0.39, 0.39))
+    """
+    if low == high:
+        return round(low, digits), round(high, digits)
+    return outward(low, digits, up=False), outward(high, digits, up=True)
+
+
 def _limit(gap: float) -> str:
     return f"{outward(gap, 2, up=True):.2f}"
 
@@ -865,7 +876,8 @@ def points_between(low: float, high: float) -> str:
     >>> points_between(0.0, 0.2061)
     '0 to 20.7 points'
     """
-    return f"{points(outward(low, 3, up=False)).split()[0]} to {points(outward(high, 3, up=True))}"
+    least, most = enclosed(low, high, 3)
+    return f"{points(least).split()[0]} to {points(most)}"
 
 
 #: Why a study has no gap yet.
