@@ -23,7 +23,8 @@ from benchmarks.certificate_observed import audits, table
 from benchmarks.certificate_scores import BUDGETS, audited_pool, near
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import simulate_rows
-from fairask.audit.strata import PoolRows, Strata
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 from fairask.metrics import Float, group_gap
 
 

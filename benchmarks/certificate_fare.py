@@ -5,9 +5,9 @@
 
 A run draws a pool of 1,500 rows, learns from 300 labels by FARE, and audits the model many times with 600 more.
 The tolerance is a hair below the gap (on the pool, or on 60,000 fresh rows), so that every certificate
-is false. In "skips" 2 % of the pool, positives that the model misses, cannot be labelled. "population, same pool" is what
-``learner.audit(target="population")`` would do if it were not refused; "population, fresh rows" audits the
-same model over 1,500 rows that the learner never saw. Results go to ``results/certificates/fare.csv``; runs
+is false. In "skips" 2 % of the pool, positives that the model misses, cannot be labelled. "population, same pool" takes
+the learner's pool for a sample of the population, as ``learner.audit`` never does; "population, fresh rows"
+audits the same model over 1,500 rows that the learner never saw. Results go to ``results/certificates/fare.csv``; runs
 that are there are not run again.
 """
 
@@ -25,7 +25,8 @@ from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play, run_audits
-from fairask.audit.strata import PoolRows, Strata
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 from fairask.metrics import group_gap
 from benchmarks.populations import Population, ten, twelve
 

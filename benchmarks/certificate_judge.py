@@ -20,7 +20,9 @@ import numpy as np
 from benchmarks.certificate_scores import BUDGETS, POOLS, audited_pool, near
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import CERTIFIED, Truth, play, simulate_rows
-from fairask.audit.strata import Counts, PoolRows, Strata
+from fairask.audit.layout import Counts
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 from fairask.metrics import group_gap
 
 DELTA = 0.05

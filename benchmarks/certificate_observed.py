@@ -24,7 +24,9 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.certificate_scores import near
 from fairask.audit.plan import AuditPlan, allocate
 from fairask.audit.simulation import CERTIFIED, Truth, play
-from fairask.audit.strata import Counts, PoolRows, Strata
+from fairask.audit.layout import Counts
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 from fairask.datasets import load
 from fairask.metrics import group_gap
 

@@ -24,7 +24,9 @@ import numpy as np
 
 from fairask.audit.plan import AuditPlan, Bounds, Schedule, compare_rates
 from fairask.audit.simulation import CERTIFIED, Truth, play
-from fairask.audit.strata import Counts, Layout, PoolRows, Strata
+from fairask.audit.layout import Counts, Layout
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 
 DELTA, WORST, FIRST = 0.05, 10, 250
 #: First word of the seeds of the table.

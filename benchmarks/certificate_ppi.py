@@ -21,9 +21,10 @@ from ppi_py import ppi_mean_pointestimate
 from benchmarks.certificate_runs import Rows
 from benchmarks.certificate_scores import BUDGETS, POOLS, audited_pool
 from fairask.audit.plan import AuditPlan
-from fairask.audit.strata import bins_for
-from fairask.audit.strata import Counts
-from fairask.audit.strata import PoolRows, Strata
+from fairask.audit.layout import bins_for
+from fairask.audit.layout import Counts
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 from fairask.metrics import group_gap
 
 COLUMNS = {

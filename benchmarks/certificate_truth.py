@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from benchmarks.certificate_hostile import Hostile
-from fairask.audit.strata import Counts, Layout
+from fairask.audit.layout import Counts, Layout
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth
 

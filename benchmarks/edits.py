@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from studio.tests.study.conftest import people_table, truth
 
-from fairask.audit.certificate import check_issued
+from fairask.audit.verification import check_issued
 from fairask.audit.folder import AuditFolder, read_labels
 from fairask.audit.watch_folder import PAGE, WATCH, WatchFolder, check_watch
 from fairask.errors import UserError

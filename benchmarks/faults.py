@@ -45,7 +45,7 @@ from fairask.cli.audit import EXIT_CODES
 from fairask_studio import Study, StudyError
 from fairask_studio.integrity import backup, verify
 from fairask_studio.model import load_model
-from fairask_studio.store import UNREACHABLE
+from fairask_studio.store.database import UNREACHABLE
 from fairask_studio.store import database as store_database
 
 #: How a command ends that has done its work; an audit says by its code what it found.

@@ -336,7 +336,7 @@ def certificate(folder):
 
 
 def check(path):
-    from fairask.audit.certificate import check_issued
+    from fairask.audit.verification import check_issued
 
     check_issued(path)
 

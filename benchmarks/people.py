@@ -19,7 +19,8 @@ import numpy as np
 from fairask import FairActiveLearner
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import CERTIFIED, Truth, play
-from fairask.audit.strata import Layout, noise_table
+from fairask.audit.layout import Layout
+from fairask.audit.strata import noise_table
 from fairask.datasets import load
 from fairask.errors import UserError
 from fairask.metrics import group_gap

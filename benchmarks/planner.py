@@ -21,7 +21,7 @@ import numpy as np
 from fairask.audit import plan_audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import CERTIFIED, Truth, ones_apart, play
-from fairask.audit.strata import Layout
+from fairask.audit.layout import Layout
 
 ROOT = Path(__file__).parents[1]
 FILE, TABLE = ROOT / "results" / "planner.csv", ROOT / "docs" / "_static" / "planner-table.js"

@@ -19,7 +19,7 @@ from studio.tests.study.conftest import people_table
 from fairask_studio import Study
 from fairask_studio.pages import create_app
 from fairask_studio.pages.home import create_home
-from fairask_studio.store import Store
+from fairask_studio.store.store import Store
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from fairask import CalibratedFairOracle, group_gap
 from fairask.audit import simulate_audit
 from fairask.audit.plan import QUESTIONS
 from fairask.audit.simulation import draw
-from fairask.audit.strata import Counts
+from fairask.audit.layout import Counts
 from fairask.audit.watch import Watch, together
 from fairask.datasets import load
 

@@ -42,9 +42,11 @@ class Design:
         return self.value / self.bound - 1.0
 
 
-def disagreement_design(
-    patterns: ArrayLike, counts: ArrayLike, *, tol: float = 1e-5, max_iter: int = 200
-) -> Design | None:
+#: Relative duality gap at which a design is found, and steps at most; some ten are taken.
+_TOLERANCE, _MOST_STEPS = 1e-5, 200
+
+
+def disagreement_design(patterns: ArrayLike, counts: ArrayLike) -> Design | None:
     """lambda_diff: the minimax design that tells k classifiers apart (Algorithm 1, line 7).
 
     With pair weights w and ``q = sqrt(sum_ij w_ij d_ij)`` per cell, weak duality bounds the value from
@@ -58,8 +60,6 @@ def disagreement_design(
         Predictions of the k classifiers in each cell.
     counts : array of shape (cells,)
         Rows in each cell.
-    tol : float
-        Relative duality gap at which to stop.
 
     Returns
     -------
@@ -93,13 +93,13 @@ def disagreement_design(
     differ = D.any(axis=0)
     inside = np.flatnonzero(total > 0)[differ]
     with small_problem(D.size):
-        lam, value, bound, n_iter = _minimax(D[:, differ], total[inside], tol, max_iter)
+        lam, value, bound, n_iter = _minimax(D[:, differ], total[inside])
     per_pattern = np.zeros(len(total))
     per_pattern[inside] = lam
     return Design(np.where(count > 0, per_pattern[of_cell], 0.0), value, bound, n_iter)
 
 
-def _minimax(D: Float, c: Float, tol: float, max_iter: int) -> tuple[Float, float, float, int]:
+def _minimax(D: Float, c: Float) -> tuple[Float, float, float, int]:
     """Maximise ``sum c sqrt(w D)`` over the simplex; return lambda, its value, the bound, the steps."""
     n = len(D)
     c_sum = c.sum()
@@ -108,14 +108,14 @@ def _minimax(D: Float, c: Float, tol: float, max_iter: int) -> tuple[Float, floa
     value, bound, best = np.inf, 0.0, np.zeros(0)
     system = np.zeros((n + 1, n + 1))
     system[:n, n] = system[n, :n] = 1.0
-    for iteration in range(1, max_iter + 1):
+    for iteration in range(1, _MOST_STEPS + 1):
         q = np.sqrt(w @ D)
         total = float(c @ q)
         slope = D @ (c / q)  # twice the gradient; the pair's cost is total * slope
         bound = max(bound, total * total)
         if total * slope.max() < value:
             value, best = total * float(slope.max()), q / total
-        if value <= bound * (1.0 + tol):
+        if value <= bound * (1.0 + _TOLERANCE):
             break
         gradient = 0.5 * slope / c_sum
         if iteration == 1:

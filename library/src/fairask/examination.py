@@ -6,14 +6,14 @@ import math
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fairask.audit.plan import QUESTIONS, AuditMetric, AuditPlan
 from fairask.audit.predictions import AuditTable, open_audit_table
-from fairask.audit.strata import OUT
+from fairask.audit.rows import OUT
 from fairask.errors import TableError, UserError
 from fairask.experiment.table import read_place
 from fairask.installation import Finding, State
@@ -39,6 +39,10 @@ CHANCE = 0.8
 _WIDER = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 #: Rows that are compared with each other at most.
 _MOST_COMPARED = 100_000
+
+
+#: What some work returns.
+Done = TypeVar("Done")
 
 
 @dataclass
@@ -151,7 +155,7 @@ def examine_table(
     return found
 
 
-def _tried(found: Examination, what: str, work: Callable[[], Any]) -> Any:
+def _tried(found: Examination, what: str, work: Callable[[], Done]) -> Done | None:
     """Return what the work returns; an error that a user can put right is a finding, and None is returned."""
     try:
         return work()
@@ -163,9 +167,7 @@ def _tried(found: Examination, what: str, work: Callable[[], Any]) -> Any:
 def _columns(asked: _Asked, out: set[str | None], found: Examination) -> Encoder | None:
     """Look at the columns that a model would learn from."""
     names = [name for name in asked.table.column_names if name not in out]
-    encoder: Encoder | None = _tried(
-        found, "columns", lambda: fit_encoder(asked.table, names, keep=asked.keep)
-    )
+    encoder = _tried(found, "columns", lambda: fit_encoder(asked.table, names, keep=asked.keep))
     if encoder is None:
         return None
     features = len(encoder.feature_names_out)
@@ -188,7 +190,7 @@ def _groups(asked: _Asked, found: Examination) -> npt.NDArray[np.str_] | None:
         return GroupColumns.in_table(asked.table.filter(kept), asked.protected), kept
 
     notes: list[str] = []
-    both: tuple[GroupColumns, npt.NDArray[np.bool_]] | None = _tried(found, "groups", read)
+    both = _tried(found, "groups", read)
     if both is None:
         return None
     columns, kept = both
@@ -315,7 +317,7 @@ def _predictions(asked: _Asked, found: Examination) -> AuditTable | None:
         table.source.close()
         return table
 
-    table = cast("AuditTable | None", _tried(found, "predictions", read))
+    table = _tried(found, "predictions", read)
     if table is None:
         return None
     pool = table.pool

@@ -28,7 +28,7 @@ PURPOSES = {
     "bench": "downloads of the paper's tables",
 }
 #: From this version on, SQLite is free of the fault that several writers in WAL mode can meet.
-_SQLITE = (3, 51, 3)
+SOUND_SQLITE = (3, 51, 3)
 
 
 State = Literal["ok", "warn", "missing", "blocked"]
@@ -106,9 +106,9 @@ def missing(extra: str, package: str = "fairask") -> list[str]:
 
 def _sqlite() -> Finding:
     found = sqlite3.sqlite_version
-    if sqlite3.sqlite_version_info >= _SQLITE:
+    if sqlite3.sqlite_version_info >= SOUND_SQLITE:
         return Finding("sqlite", "ok", found)
-    wanted = ".".join(map(str, _SQLITE))
+    wanted = ".".join(map(str, SOUND_SQLITE))
     return Finding(
         "sqlite",
         "warn",

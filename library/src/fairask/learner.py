@@ -24,8 +24,9 @@ from sklearn.utils import check_array
 
 from fairask.audit import Audit, Certificate
 from fairask.audit.plan import AuditPlan
+from fairask.audit.rows import PoolRows
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
-from fairask.audit.strata import PoolRows, Strata
+from fairask.audit.strata import Strata
 from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
@@ -55,8 +56,6 @@ from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
 from fairask.tables.leaks import group_leaks
-
-__all__ = ["FairActiveLearner"]
 
 Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.
@@ -598,14 +597,16 @@ class FairActiveLearner:
 
     # -- proving --------------------------------------------------------------------------------
 
-    def audit(
-        self, budget: int | None = None, *, delta: float = 0.05, looks: int = 5, target: str = "pool"
-    ) -> Audit:
+    def audit(self, budget: int | None = None, *, delta: float = 0.05, looks: int = 5) -> Audit:
         """Start to audit the current model over the whole pool, with fresh labels from the rest of it.
 
         The labels that trained the model are known, so the rows they belong to are counted whole; rows that
         were skipped or still wait for a label are taken at their worst. The audit is told labels of the
         learner's ``classes``. It is void once the model changes.
+
+        The certificate is about this pool, and not about the population: the model fits the rows that trained
+        it better than others. For the population, audit the model on fresh rows with
+        :class:`fairask.audit.Audit`.
 
         Parameters
         ----------
@@ -615,10 +616,6 @@ class FairActiveLearner:
             Probability of a wrong verdict.
         looks : int
             Batches in which the labels are asked for.
-        target : {"pool"}
-            Whose gap is to be decided. "population" is refused: the model fits the rows that trained it
-            better than others, so this pool is no random sample of the population for it. Audit the model on
-            fresh rows instead, with :class:`fairask.audit.Audit`.
 
         Examples
         --------
@@ -635,16 +632,13 @@ class FairActiveLearner:
         >>> learner.certify().verdict in ("certified", "refuted", "undecided")
         True
         """
-        _refuse_population(target)
         if budget is None:
             if self.audit_budget_ == 0:
                 raise ValueError(
                     "budget is missing: give it, or make the learner with budget= and audit_share="
                 )
             budget = self.audit_budget_
-        plan = AuditPlan(
-            self.metric, self.tolerance, delta, budget, looks, target, random_state=self.random_state
-        )
+        plan = AuditPlan(self.metric, self.tolerance, delta, budget, looks, random_state=self.random_state)
         known = {
             entry.index: None if entry.label is None else self.classes[entry.label]
             for entry in self.state.log.entries
@@ -676,13 +670,12 @@ class FairActiveLearner:
         rows = PoolRows.of_pool(self.pool, self.current_model(), left_out, plan.random_state, known)
         return plan_strata(Strata.of_rows(rows, most=0), plan, budgets, n_audits)
 
-    def certify(self, target: str | None = None) -> Certificate:
+    def certify(self) -> Certificate:
         """Certificate of the current model from its audit.
 
         Refused without one: labels that trained a model, or chose among models, say too little about
         its gap on others.
         """
-        _refuse_population(target)
         if self.certificate_ is None:
             raise ValueError(
                 "the current model has not been audited: the labels that trained it cannot certify it. "
@@ -1031,15 +1024,6 @@ def _check_margin(margin: object) -> str | float | None:
     except ValueError:
         message = f"margin={margin!r} must be {', '.join(MARGINS)}, a number in [0, 1] or None"
         raise ValueError(message) from None
-
-
-def _refuse_population(target: str | None) -> None:
-    """Refuse to certify the population from the pool whose rows trained the model."""
-    if target == "population":
-        raise ValueError(
-            "target='population' cannot be certified with rows of the pool that trained the model: take "
-            "target='pool', or audit the model on fresh rows with fairask.audit.Audit"
-        )
 
 
 def _plain(value: object) -> object:

@@ -19,8 +19,6 @@ from fairask.classifiers import HasBare, has_probabilities
 from fairask.matrix import row_count
 from fairask.metrics import Bool, Float, Int, Matrix
 
-__all__ = ["GroupLinearRule", "LinearRule", "Rule"]
-
 #: Log odds are kept within this distance of 0.
 CLIP = 20.0
 #: Log odds of a classifier that has seen one class only: a probability of 0.98 of that class. Far enough from

@@ -13,9 +13,9 @@ from fairask.audit import Audit, simulate_audit
 from fairask.audit.bounds.boundaries import boundaries
 from fairask.audit.bounds.proportions import wilson
 from fairask.audit.bounds.stratified import _constrained, collapse, score_limits
+from fairask.audit.layout import Counts, Layout
 from fairask.audit.plan import AuditPlan, allocate
 from fairask.audit.simulation import null_pools, run_audits
-from fairask.audit.strata import Counts, Layout
 from fairask.metrics import group_gap
 
 

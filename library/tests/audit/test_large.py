@@ -17,7 +17,8 @@ from fairask.audit import strata as strata_module
 from fairask.audit.folder import AuditFolder
 from fairask.audit.plan import AuditPlan
 from fairask.audit.predictions import open_audit_table
-from fairask.audit.strata import PoolRows, Strata, draw_order
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata, draw_order
 from fairask.pools import files
 from fairask.pools.engine import Engine
 from library.tests.cli.conftest import run as fairask

@@ -21,9 +21,9 @@ from fairask.audit import (
     simulate_audit,
 )
 from fairask.audit.labelled_rows import certify_known
+from fairask.audit.layout import Layout
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play
-from fairask.audit.strata import Layout
 from fairask.errors import UserError
 
 

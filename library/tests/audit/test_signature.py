@@ -17,8 +17,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fairask.audit import Audit, Certificate, issue
-from fairask.audit.certificate import changes, check_issued, seal, written
+from fairask.audit.certificate import seal, written
 from fairask.audit.signature import OwnerKey, Register, new_key, read_public, signature_problems
+from fairask.audit.verification import changes, check_issued
 from fairask.cli._app import app
 from fairask.errors import UserError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairask.audit.bounds.boundaries import window_boundaries
-from fairask.audit.strata import Counts
+from fairask.audit.layout import Counts
 from fairask.audit.watch import Watch, together
 from fairask.errors import UserError
 from fairask.report.figures import draw_months

@@ -86,12 +86,3 @@ def test_certified_stops():
 def test_bad_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         made(**settings)
-
-
-def test_the_population_is_not_certified_over_the_pool_that_trained_the_model():
-    learner, y = made()
-    simulate(learner, y, 100)
-    with pytest.raises(ValueError, match="target='population' cannot be certified"):
-        learner.audit(200, target="population")
-    with pytest.raises(ValueError, match="take target='pool'"):
-        learner.certify("population")

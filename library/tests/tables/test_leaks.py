@@ -36,6 +36,14 @@ def test_rare_positives_are_no_leak_and_names_are_none_either() -> None:
     )
 
 
+def test_one_rare_label_and_topics_of_a_text_are_no_leak() -> None:
+    once = np.arange(60) == 7
+    X = np.column_stack([np.where(once, 9.0, RNG.normal(size=60)), once])
+    assert columns_that_tell(X, once.astype(np.int64), ["age", "closed"]) == {}
+    told = np.column_stack([Y, Y]) + 0.0
+    assert list(columns_that_tell(told, Y, ["letter topic 3", "closed"])) == ["closed"]
+
+
 def test_a_column_that_tells_by_being_empty_is_named_as_it_can_be_dropped() -> None:
     closed = [["2020-01-02", "2020-01-03"][i % 2] if paid else None for i, paid in enumerate(Y)]
     columns = {"age": RNG.normal(size=600), "closed_on": closed, "sex": ["f", "m"] * 300}

@@ -96,7 +96,7 @@ def story_of(state: State) -> Document | None:
         "sentence": beside.sentence(),
         "points": beside.in_points(),
         "answer": beside.answer,
-        "columns": leaks_sentence(telling) if telling else None,
+        "columns": leaks_sentence(telling, of_study=True) if telling else None,
     }
 
 
@@ -108,7 +108,8 @@ def advice_of(state: State, labels: int) -> Advice:
     if made is not None and case == made["verdict"] and state.watch is not None:
         # The certificate is about one day: since then the model's months may have said otherwise.
         case = state.watch["standing"]["verdict"]
-        proof = proof if case == made["verdict"] else state.watch["standing"]["headline"]
+        if case != made["verdict"]:
+            proof, reason = state.watch["standing"]["headline"], [words.BEFORE_WATCH, *reason]
     if labels < state.budget and f"{case} so far" in words.ADVICE:
         case = f"{case} so far"
     tone, verdict = words.ADVICE[case]
@@ -135,9 +136,7 @@ def _case(state: State, labels: int) -> tuple[str, list[str]]:
         return "unsure", [right, words.NO_GAP]
     found = guess_of(gap)
     fitted = state.model or {}
-    case = _by_interval(found, tolerance)
-    if case == "unsure" and "safety_cost" in fitted and not fitted["feasible"]:
-        case = "short"
+    case = _standing(found, tolerance, fitted)
     return case, [right, *apart, words.allowed_sentence(found, tolerance, fitted)]
 
 
@@ -147,10 +146,13 @@ def _apart(gap: Document, classes: tuple[str, str], tolerance: float) -> list[st
     return [words.apart_sentence(gap["rates"], classes, tolerance)]
 
 
-def _by_interval(gap: Guess, tolerance: float) -> str:
-    if gap.high <= tolerance:
-        return "within"
-    return "above" if gap.low > tolerance else "unsure"
+def _standing(gap: Guess, tolerance: float, fitted: Document) -> str:
+    """Say where a model stands that was not audited: what it says of itself stands, unless labels deny it."""
+    if gap.low > tolerance:
+        return "above"
+    if "safety_cost" in fitted and not fitted.get("contradicted"):
+        return "within" if fitted["feasible"] else "short"
+    return "within" if gap.high <= tolerance else "unsure"
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,9 @@ class Step:
 
 #: Cases in which a certificate is about the study's model.
 JUDGED = ("certified", "refuted", "undecided")
+
+#: Cases in which an audit is the next step once the budget is spent.
+AUDITABLE = ("within", "unsure")
 
 _MORE_LABELS = Step("Add labels to the budget", "settings#budget", "More labels may tell, or other columns.")
 

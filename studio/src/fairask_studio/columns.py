@@ -22,8 +22,13 @@ DISPLAYS = ("number", "date", "text", "long", "link", "image", "audio", "markdow
 #: Rows that are looked at, and texts of more characters that are long whatever their words.
 _ROWS, _LONG = 500, 200
 _ADDRESS = re.compile(r"https?://\S+")
-_IMAGE = re.compile(r"[^\s?#<>\"]+\.(png|jpe?g|gif|webp)(\?\S*)?", re.IGNORECASE)
-_AUDIO = re.compile(r"[^\s?#<>\"]+\.(wav|mp3|ogg|oga|opus|m4a|flac)(\?\S*)?", re.IGNORECASE)
+#: How the names of images and of recordings end.
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+RECORDINGS = (".wav", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".flac")
+_IMAGE, _AUDIO = (
+    re.compile(rf"[^\s?#<>\"]+({'|'.join(map(re.escape, ends))})(\?\S*)?", re.IGNORECASE)
+    for ends in (IMAGES, RECORDINGS)
+)
 #: What only annotators see or hear: to a model it is the name of a file.
 MEDIA = ("image", "audio")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")

@@ -33,7 +33,7 @@ from fairask_studio.events import Document
 from fairask_studio.files import parquet_file, task_data
 from fairask_studio.model import TableModel, model_bytes
 from fairask_studio.state import Answer, State
-from fairask_studio.store import is_url
+from fairask_studio.store.postgres import is_url
 from fairask_studio.study import Study
 
 if TYPE_CHECKING:

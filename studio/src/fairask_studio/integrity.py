@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from fairask.audit.certificate import (
-    SIGNED,
+from fairask.audit.certificate import SIGNED, verdict_of
+from fairask.audit.predictions import read_classes
+from fairask.audit.verification import (
     CertificateCheck,
+    Check,
     broken_seal,
     changes,
     other_files,
@@ -19,9 +21,7 @@ from fairask.audit.certificate import (
     other_table,
     read_certificate,
     signer_words,
-    verdict_of,
 )
-from fairask.audit.predictions import read_classes
 from fairask.documents import reading
 from fairask.metrics import Float
 from fairask.tables import read_table
@@ -32,22 +32,17 @@ from fairask_studio.estimates import decisions_digest
 from fairask_studio.events import Document
 from fairask_studio.model import TableModel, load_model
 from fairask_studio.state import State
-from fairask_studio.store import Store
+from fairask_studio.store.store import Store
 from fairask_studio.study import Study
 
 
 @dataclass(frozen=True)
-class StudyCheck:
+class StudyCheck(Check):
     """Whether a study is whole."""
 
     events: int
     hash: str  #: of the last event; written down elsewhere, it proves all events up to it
     problems: tuple[str, ...]
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
 
     def __str__(self) -> str:
         return f"Whole: {self.events:,} events; the last one has hash {self.hash}"
@@ -103,7 +98,7 @@ def backup(source: str, to: str) -> int:
 
 
 @dataclass(frozen=True)
-class SignedCheck:
+class SignedCheck(Check):
     """Whether the files of an export are those that were signed."""
 
     files: int
@@ -111,11 +106,6 @@ class SignedCheck:
     hash: str  #: of the study's last event
     signer: str
     problems: tuple[str, ...]
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
 
     def __str__(self) -> str:
         whole = f"{self.files} files of a study with {self.events:,} events, the last with hash {self.hash}"

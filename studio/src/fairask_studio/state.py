@@ -25,7 +25,7 @@ from fairask_studio.errors import StudyError
 from fairask_studio.events import SKIP, Document, Event
 from fairask_studio.flags import Flags
 from fairask_studio.gold import KnownRows
-from fairask_studio.store import Slot
+from fairask_studio.store.transaction import Slot
 from fairask_studio.tools import Outside
 
 #: Component of rows drawn to judge a model; they train nothing while the audit lasts.

@@ -60,7 +60,9 @@ from fairask_studio.gold import (
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
 from fairask_studio.state import AUDIT, State, pace_of
-from fairask_studio.store import Slot, Store, Transaction, is_url
+from fairask_studio.store.postgres import is_url
+from fairask_studio.store.store import Store
+from fairask_studio.store.transaction import Slot, Transaction
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
 
 #: Kinds of events after which another model is judged, or a model is judged otherwise.

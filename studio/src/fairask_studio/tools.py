@@ -18,7 +18,7 @@ from fairask_studio.events import SKIP, Document, Event, Happening
 
 if TYPE_CHECKING:
     from fairask_studio.state import State
-    from fairask_studio.store import Transaction
+    from fairask_studio.store.transaction import Transaction
 
 
 @dataclass(frozen=True)

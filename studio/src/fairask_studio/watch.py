@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fairask.audit.folder import write_sheet
 from fairask.audit.predictions import Classes
-from fairask.audit.strata import PoolRows
+from fairask.audit.rows import PoolRows
 from fairask.audit.watch import Watch, check_month
 from fairask.audit.watch_folder import tell_sheet
 from fairask.pools.source import open_table, table_digest

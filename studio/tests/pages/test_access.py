@@ -18,8 +18,7 @@ from fairask_studio.pages.access import ANYBODY, PAGES, RIGHTS, may
 from fairask_studio.pages.frame import static_digest
 from fairask_studio.pages.guard import LARGEST_BODY
 from fairask_studio.pages.server import check_host
-from fairask_studio.store import Attempts
-from fairask_studio.store.people import ROLES
+from fairask_studio.store.people import ROLES, Attempts
 from studio.tests.pages.conftest import bearer, signed
 
 

@@ -122,6 +122,7 @@ def test_a_refuted_model_is_offered_nowhere_and_its_gap_is_the_audits(
         page = new_page()
         page.goto(f"{url}/certificate")
         expect(page.locator(".verdict h2")).to_have_text("Refuted")
+        expect(page.locator("main .primary:visible")).to_have_count(1)
         expect(page.get_by_role("link", name="Download this model")).to_have_count(0)
         page.goto(f"{url}/overview")
         expect(page.locator(".tile").nth(0)).to_contain_text("of 60, and 60 for audits")
@@ -129,7 +130,12 @@ def test_a_refuted_model_is_offered_nowhere_and_its_gap_is_the_audits(
         expect(page.locator("#curves .bad-words")).to_contain_text("at least ")
         expect(page.locator("#beside")).to_contain_text("was not audited")
         expect(page.locator("#safety")).to_be_hidden()
+        next_step = page.locator("#next a").inner_text()
+        busy = {"detail": "The studio is busy. Try again."}
+        page.route("**/api/model/details", lambda route: route.fulfill(status=503, json=busy), times=1)
         page.goto(f"{url}/model")
+        expect(page.locator("#model .primary")).to_have_text(next_step)  # one action, the same on all pages
+        expect(page.get_by_role("link", name="Download the model")).to_have_count(0)
         errors = page.get_by_role("table", name="Errors by group")
         expect(errors).to_contain_text("is “bad”, said “good”")
         expect(errors).not_to_contain_text("is “good”, said “bad”")  # the audit measured these
@@ -153,7 +159,7 @@ def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
         said = {"verdict": "refuted", "headline": "REFUTED: the gap is above 99 points since about 2099-01."}
         study.watched({**watch, "standing": {**watch["standing"], **said}}, watch)
         expect(page.locator("#headline")).to_contain_text("Do not use this model")
-        expect(page.locator("#steps li").last).to_have_text("Certifiedno longer")
+        expect(page.locator("#steps li").last).to_have_text("Certificateno longer certified")
         faultless(page, "overview-watched")
         fits(page, "overview-watched")
         page.goto(f"{url}/certificate")

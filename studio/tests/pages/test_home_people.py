@@ -72,7 +72,7 @@ def test_people_of_the_home_page_own_its_studies_behind_a_proxy(tmp_path: Path) 
 
 
 def _home_events(folder: Path) -> list[object]:
-    from fairask_studio.store import Store
+    from fairask_studio.store.store import Store
 
     store = Store(str(folder / ".home"))
     events = store.events()

@@ -76,7 +76,10 @@ def test_a_certified_model_that_was_refuted_since_is_not_to_be_used() -> None:
     assert (found.tone, found.verdict, found.proof) == (
         "bad", "Do not use this model", aged["standing"]["headline"],
     )  # fmt: skip
-    assert (steps(_status(state))[3]["state"], steps(_status(state))[3]["words"]) == ("now", "no longer")
+    assert found.reason.startswith("At the audit that was not so. Right for")
+    assert (steps(_status(state))[3]["state"], steps(_status(state))[3]["words"]) == (
+        "now", "no longer certified",
+    )  # fmt: skip
 
 
 def _status(state: Any, **changes: object) -> Document:
@@ -108,14 +111,15 @@ def test_a_study_gives_one_verdict() -> None:
     def case(state: Any, labels: int = 80) -> str:
         return advice_of(state, labels).case
 
-    assert case(_state((0.02, 0.0, 0.08))) == "within"
+    assert case(_state((0.02, 0.0, 0.08))) == "short", "its own words are: infeasible with these labels"
     assert case(_state((0.3, 0.2, 0.4))) == "above"
     assert case(_state((0.3, 0.2, 0.4)), 40) == "above so far"
     assert case(_state((0.13, 0.07, 0.19), (0.87, 0.1))) == "plain", "as fair and more accurate"
     assert case(_state((0.15, 0.07, 0.19), (0.87, 0.13))) == "short", "nobody is sent to a model above"
     assert case(_state((0.13, 0.07, 0.19), (0.853, 0.1))) == "short", "not more accurate"
     assert case(_state((0.13, 0.07, 0.19), (0.87, 0.2))) == "short", "not as fair"
-    assert case(_state((0.08, 0.02, 0.19), feasible=True)) == "unsure"
+    assert case(_state((0.08, 0.02, 0.19), feasible=True)) == "within", "by labels and pool together"
+    assert case(_state((0.15, 0.12, 0.19), feasible=True)) == "above", "labels deny it"
     useless = _state((0.0, 0.0, 0.1))
     useless.model["estimate"]["constant"]["accuracy"] = 0.85
     assert case(useless) == "useless"
@@ -157,7 +161,8 @@ def test_the_next_step_follows_the_study() -> None:
         judged = _status(state)
         assert next_step(judged).words == words
         assert [s["state"] for s in steps(judged)][:3] == ["done"] * 3
-        assert steps(judged)[2]["words"] == "decided with 90 labels"
+        decided = "undecided" if verdict == "undecided" else "decided"
+        assert steps(judged)[2]["words"] == f"{decided} with 90 labels"
         assert (steps(judged)[3]["state"] == "done") == (verdict == "certified")
         state.certificates = [_certificate(verdict, "cd")]
         assert next_step(_status(state)).words == "Start an audit"

@@ -22,7 +22,7 @@ from fairask_studio import Study
 from fairask_studio.events import now
 from fairask_studio.pages import create_app
 from fairask_studio.pages.home import create_home
-from fairask_studio.store import Store
+from fairask_studio.store.store import Store
 
 #: Who may use a route of the API, by method and path: "-" anybody, "t" a linked tool, "a" whoever is signed
 #: in, "r" reviewers and owners, "o" owners.

@@ -32,7 +32,8 @@ from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.server import serve, serve_demo, warn_of_sqlite
 from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.pages.worker import Trainer, TrainerProcess
-from fairask_studio.store import Training, database
+from fairask_studio.store import database
+from fairask_studio.store.store import Training
 from studio.tests.forked import forked, serve_study
 from studio.tests.pages.conftest import bearer, new_database
 from studio.tests.pages.serving import serving

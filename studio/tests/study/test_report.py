@@ -205,7 +205,7 @@ def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path)
     study.tell(rows, [["bad", "good"][float(str(study.row(row)["debt"])) < 0] for row in rows], "ada")
     study.refit(force=True)
     told = study.status()["story"]["columns"]
-    assert told.startswith("column 'debt' alone gives the label away")
+    assert told.startswith("Column 'debt' alone gives the label away")
     study.export(tmp_path / "out", only="report.html")
     assert told in _Page((tmp_path / "out" / "report.html").read_text("utf-8")).text
 

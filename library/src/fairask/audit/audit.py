@@ -12,18 +12,11 @@ from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import Certificate, GroupComparison, digest_of_settings, verdict_of
 from fairask.audit.labelled_rows import accuracy_limits, parity
+from fairask.audit.layout import FEWEST, Counts, JudgeTrial
 from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
+from fairask.audit.rows import PoolRows, known_codes
 from fairask.audit.simulation import worst_error
-from fairask.audit.strata import (
-    FEWEST,
-    Counts,
-    JudgeTrial,
-    Noise,
-    PoolRows,
-    Strata,
-    known_codes,
-    queue_length,
-)
+from fairask.audit.strata import Noise, Strata, queue_length
 from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError

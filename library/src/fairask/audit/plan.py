@@ -14,8 +14,8 @@ from typing import Any, Literal, TypedDict, cast
 import numpy as np
 
 from fairask.audit.bounds.boundaries import boundaries
-from fairask.audit.strata import Counts, Layout, RateLimits, bins_for
-from fairask.checks import check_choice, check_count, check_number, check_share
+from fairask.audit.layout import Counts, Layout, RateLimits, bins_for
+from fairask.checks import check_choice, check_count, check_number, check_seed, check_share
 from fairask.metrics import Bool, Float, Int
 
 #: The metrics of a model, and ratios of the same rates.
@@ -175,7 +175,7 @@ class AuditPlan:
             "delta": check_number(check_share(self.delta, "delta"), "delta", 1e-9, 0.5),
             "budget": check_count(self.budget, "budget"),
             "looks": check_count(self.looks, "looks"),
-            "random_state": check_count(self.random_state, "random_state", least=0),
+            "random_state": check_seed(self.random_state),
             "bins": check_count(self.bins, "bins"),
             "also": tuple(self.also),
         }

@@ -24,19 +24,9 @@ from fairask.audit.audit import Audit
 from fairask.audit.certificate import Certificate
 from fairask.audit.labelled_rows import accuracy_limits, certify_known
 from fairask.audit.plan import QUESTIONS, AuditPlan
+from fairask.audit.rows import OUT, UNTOLD, Observed, PoolRows
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
-from fairask.audit.strata import (
-    OUT,
-    UNTOLD,
-    Noise,
-    Observed,
-    PoolRows,
-    Strata,
-    least_rows,
-    likely_share,
-    noise_table,
-    queue_length,
-)
+from fairask.audit.strata import Noise, Strata, least_rows, likely_share, noise_table, queue_length
 from fairask.audit.tally import Tally
 from fairask.errors import TableError
 from fairask.matrix import uniforms

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.bounds.methods import pairs
+from fairask.audit.layout import Counts, Layout
 from fairask.audit.plan import QUESTIONS, AuditPlan, PlanSettings, Question, Schedule
-from fairask.audit.strata import Counts, Layout, PoolRows, Strata
+from fairask.audit.rows import PoolRows
+from fairask.audit.strata import Strata
 from fairask.checks import check_count, check_lengths
 from fairask.metrics import Float, Int, binary_labels
 

@@ -16,7 +16,7 @@ import numpy as np
 from fairask.tables.groups import common_spellings, group_text
 
 if TYPE_CHECKING:
-    from fairask.audit.strata import PoolRows
+    from fairask.audit.rows import PoolRows
 
 
 @dataclass(frozen=True)

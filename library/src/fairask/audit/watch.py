@@ -27,20 +27,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.bounds.boundaries import window_boundaries
+from fairask.audit.layout import Counts, Layout, bins_for
 from fairask.audit.plan import COMPARISONS, ROUNDING, Bounds, Claim, Schedule, bounds_at, check_question
-from fairask.audit.strata import (
-    OUT,
-    UNTOLD,
-    Counts,
-    Layout,
-    Noise,
-    PoolRows,
-    bin_edges,
-    bins_for,
-    known_codes,
-    noise_table,
-)
-from fairask.checks import check_choice, check_count, check_lengths, check_share
+from fairask.audit.rows import OUT, UNTOLD, PoolRows, known_codes
+from fairask.audit.strata import Noise, bin_edges, noise_table
+from fairask.checks import check_choice, check_count, check_lengths, check_seed, check_share
 from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int
 from fairask.report import words
@@ -309,7 +300,7 @@ class Watch:
         self.horizon = check_count(horizon, "horizon")
         self.compare = check_choice(compare, "compare", COMPARISONS)
         self.noise, self.doubt = noise_table(noise, self.groups)
-        self.random_state = check_count(random_state, "random_state", least=0)
+        self.random_state = check_seed(random_state)
         self.months: list[Month] = []
         self.bins: ScoreBins | None = None
         self._looks: list[Look] = []

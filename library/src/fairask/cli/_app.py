@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 import typer
 from typer.core import TyperGroup
@@ -16,6 +16,9 @@ from fairask.cli._command import HelpfulApp, add_command
 from fairask.cli._errors import guarded
 from fairask.cli._streams import visible_output
 from fairask.errors import UserError
+
+if TYPE_CHECKING:
+    from fairask.audit.verification import Check
 
 #: The library's commands in the order of ``fairask --help``. Each is a module of this package, which imports
 #: what is heavy or optional inside its functions.
@@ -38,18 +41,6 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 }
 #: Commands of fairask-studio: without it, they name what to install.
 STUDIO = ("new", "ask", "tell", "status", "export", "studio", "connect", "study")
-
-
-class Check(Protocol):
-    """Whether something is what it says; written as a string, it is the good news."""
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong."""
 
 
 class Plugin(Protocol):

@@ -15,7 +15,6 @@ from fairask.errors import UserError
 if TYPE_CHECKING:
     from fairask.audit.plan import AuditPlan
     from fairask.audit.signature import OwnerKey
-    from fairask.audit.simulation import BudgetTable
     from fairask.cli._screen import Screen
 
 EXAMPLE = """fairask audit scored.csv --predictions score --protected sex
@@ -227,39 +226,13 @@ def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     table.source.close()
     found = table.plan(plan, min(options.runs, 500))
     if options.out is not None:
-        _draw(found, options.out)
+        from fairask.report.figures import draw_budgets  # matplotlib is slow to import
+
+        draw_budgets(found).savefig(options.out, bbox_inches="tight")
     notes = [*table.hints, *table.notes]
     screen.data({**found.to_dict(), "notes": notes})
     screen.notes(notes)
     screen.say(str(found), always=True)
-
-
-def _draw(found: BudgetTable, file: Path) -> None:
-    """Draw the chance to certify by budget: groups alike, and half a tolerance apart."""
-    import matplotlib.pyplot as plt
-
-    from fairask.report.figures import style
-
-    with style():
-        figure, ax = plt.subplots(figsize=(6, 4))
-        for score, kind, colour in ((True, "with the score", "C0"), (False, "without a score", "C1")):
-            rows = [row for row in found.rows if row.score == score]
-            for name, words, line in (
-                ("certify_alike", "groups are alike", "-"),
-                ("certify_half", "groups are half the tolerance apart", "--"),
-            ):
-                if rows:
-                    chances = [getattr(row, name) for row in rows]
-                    budgets = [row.budget for row in rows]
-                    ax.plot(budgets, chances, line, color=colour, label=f"{kind}, {words}")
-        ax.axvline(found.given, color="0.2", linestyle=":", label=f"plan: {found.given:,}")
-        ax.set(xscale="log", ylim=(0, 1), xlabel="budget, in labels", ylabel="chance of a certificate")
-        budgets = list(found.by_budget)
-        ax.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
-        ax.minorticks_off()
-        ax.legend()
-        figure.savefig(file, bbox_inches="tight")
-        plt.close(figure)
 
 
 def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:

@@ -13,7 +13,6 @@ from fairask.cli._command import takes_options
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
-    from fairask.audit.plan import AuditMetric
     from fairask.installation import Finding
     from fairask.tables.groups import MissingGroups
 
@@ -71,6 +70,7 @@ def _installation(options: DoctorOptions) -> None:
 
 def _table(options: DoctorOptions, place: str) -> None:
     """Show what a table allows; end with 1 if something that was asked for is blocked."""
+    from fairask.audit.plan import check_question
     from fairask.examination import examine_table
 
     try:
@@ -83,7 +83,7 @@ def _table(options: DoctorOptions, place: str) -> None:
             drop=options.drop or (),
             keep=options.keep or (),
             missing_groups=cast("MissingGroups | None", options.missing_groups),
-            metric=cast("AuditMetric", options.metric),
+            metric=check_question(options.metric),
             tolerance=options.tolerance,
             form=options.reading.format(),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from fairask.cli._command import command_of, takes_options
 
 if TYPE_CHECKING:
     from fairask.experiment import LabelledTable
-    from fairask.tables.groups import MissingGroups
 
 EXAMPLE = "fairask simulate loans.csv --label repaid --protected sex --budget 300"
 
@@ -54,6 +53,7 @@ class SimulateOptions:
         """Read the table."""
         from fairask.experiment import LabelledTable
         from fairask.tables import TextColumns
+        from fairask.tables.groups import check_missing_groups
 
         return LabelledTable.open(
             self.table,
@@ -64,7 +64,7 @@ class SimulateOptions:
             keep=self.keep or (),
             use_protected=self.use_protected,
             text=TextColumns(self.text or (), self.text_model),
-            missing_groups=cast("MissingGroups | None", self.missing_groups),
+            missing_groups=check_missing_groups(self.missing_groups),
             form=self.reading.format(),
         )
 

@@ -12,7 +12,7 @@ from fairask.cli._options import Json, say
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
-    from fairask.cli._app import Check
+    from fairask.audit.verification import Check
 
 EXAMPLE = """fairask verify loans.audit
 fairask verify loans.audit loans.csv --key owner.pub
@@ -45,8 +45,9 @@ def verify(
     Without a model: whether the certificate of an audit, and its watch, is as it was issued, and about the
     table named.
     """
-    from fairask.audit.certificate import CERTIFICATE, SIGNED, STATE, check_issued
+    from fairask.audit.certificate import CERTIFICATE, SIGNED, STATE
     from fairask.audit.signature import fingerprint, new_key, read_public
+    from fairask.audit.verification import check_issued
     from fairask.audit.watch_folder import check_watch
     from fairask.report.forms import check_form, is_form
     from fairask.tables.formats import SUFFIXES

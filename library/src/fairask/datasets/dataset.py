@@ -7,15 +7,13 @@ import hashlib
 import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairask.errors import TableError, suggest
+from fairask.metrics import Float
 from fairask.tables.cells import coded, is_number
-
-Float: TypeAlias = NDArray[np.float64]
 
 
 # Comparing arrays with == gives arrays, so the generated __eq__ could only fail.

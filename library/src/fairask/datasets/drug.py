@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairask.datasets.dataset import Float, Parsed, RawTable, Spec, stack, wrong_table
+from fairask.datasets.dataset import Parsed, RawTable, Spec, stack, wrong_table
+from fairask.metrics import Float
 
 SCORES = """
     Age Gender Education Country Ethinicity Nscore Escore Oscore Ascore Cscore Impulsiveness

@@ -7,7 +7,8 @@ import operator
 
 import numpy as np
 
-from fairask.datasets.dataset import Dataset, Float, standardized
+from fairask.datasets.dataset import Dataset, standardized
+from fairask.metrics import Float
 
 
 def make_synthetic(

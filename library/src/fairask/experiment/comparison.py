@@ -67,7 +67,6 @@ def compare(
     jobs: int | None = None,
     folder: Path | None = None,
     on_done: Callable[[Job, float], None] | None = None,
-    command: str = "",
 ) -> Comparison:
     """Run methods on a table; results do not depend on where, or on ``jobs``.
 
@@ -85,8 +84,6 @@ def compare(
         Keeps finished runs: the same call goes on from there. Curves are kept, and nothing else of a run.
     on_done : callable, optional
         Called after each run that was not in ``folder``, with the run and its seconds.
-    command : str
-        The command that makes the same again, for the report.
 
     Examples
     --------
@@ -106,7 +103,7 @@ def compare(
     else:
         run(todo, folder, workers=jobs, on_done=on_done)
         runs = [read_run(folder / trial.path, trial.method.name) for trial in todo]
-    return Comparison(table, methods, task, runs, command)
+    return Comparison(table, methods, task, runs)
 
 
 def over_trials(values: Sequence[float] | Float) -> Guess:
@@ -273,7 +270,7 @@ class Comparison:
     task : Task
     runs : list of Run
     command : str
-        Makes them again.
+        The command that makes them again, for the report.
     """
 
     table: LabelledTable
@@ -352,13 +349,12 @@ class Comparison:
             rows.insert(0, ("no constraint", self.task.budget, self._final(accuracy, gap)))
         return rows
 
-    def beside(self, name: str | None = None) -> Beside | None:
-        """Put a method (the first by default) beside the plain model and the constant answer."""
-        name = self.methods[0].name if name is None else name
+    def beside(self) -> Beside | None:
+        """Put the first method beside the plain model and the constant answer."""
         found = [run.references for run in self.of(BASELINE) if run.references is not None]
         if not found:
             return None
-        _, accuracy, gap = self.curves(name)
+        _, accuracy, gap = self.curves(self.methods[0].name)
         plain = np.array([(r.plain_accuracy, r.plain_gap) for r in found]).T
         return Beside(
             Outcome(over_trials(accuracy[:, -1]), over_trials(gap[:, -1])),

@@ -19,7 +19,7 @@ from fairask.matrix import tie_breakers
 from fairask.metrics import Int
 from fairask.pools.sample import RowSample, each_once
 from fairask.tables.arrow import Arrow, decoded, is_text, optional
-from fairask.tables.formats import check_claims
+from fairask.tables.formats import DELIMITERS, check_claims
 from fairask.tables.groups import GroupColumns, protected_columns
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv",
     ".jsonl": "json", ".ndjson": "json", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
 }  # fmt: skip
-_DELIMITERS = ",;\t|"
 
 
 def local_path(source: str | os.PathLike[str]) -> Path | None:
@@ -313,7 +312,7 @@ def _format(kind: str | None, files: FileSystem, path: str) -> Any:
     csv = optional("pyarrow.csv", "parquet")
     with files.open_input_stream(path) as stream:
         head = stream.read(1 << 16).split(b"\n")[0].decode("utf-8", "replace")
-    delimiter = max(_DELIMITERS, key=head.count)
+    delimiter = max(DELIMITERS, key=head.count)
     # Types are found in the first block.
     return ds.CsvFileFormat(
         parse_options=csv.ParseOptions(delimiter=delimiter), read_options=csv.ReadOptions(block_size=1 << 24)

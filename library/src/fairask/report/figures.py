@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from fairask.audit.simulation import BudgetTable
     from fairask.audit.watch import Look
 
     #: Axes to draw on: one, several, or None for a new figure.
@@ -560,6 +561,29 @@ def draw_months(looks: Mapping[str, Look], tolerance: float) -> Figure:
         highest = np.nanmax([*gap, *month, 0.0])
         draw_tolerance(axis, tolerance, max(1.3 * float(highest), 2.2 * tolerance, 0.02))
         axis.set_title("Gap by month")
+    return figure
+
+
+def draw_budgets(found: BudgetTable) -> Figure:
+    """Draw the chance of a certificate by budget: groups alike, and half a tolerance apart."""
+    with style():
+        figure, (axis,) = panels(None, 1, 1, (6, 4))
+        for score, kind, color in (
+            (True, "with the score", COLORS["blue"]),
+            (False, "without a score", COLORS["orange"]),
+        ):
+            rows = [row for row in found.rows if row.score == score]
+            if not rows:
+                continue
+            budgets = [row.budget for row in rows]
+            alike, half = [row.certify_alike for row in rows], [row.certify_half for row in rows]
+            axis.plot(budgets, alike, color=color, label=f"{kind}, groups are alike")
+            axis.plot(budgets, half, "--", color=color, label=f"{kind}, groups are half the tolerance apart")
+        axis.axvline(found.given, color=INK, linestyle=":", label=f"plan: {found.given:,}")
+        axis.set(xscale="log", ylim=(0, 1), xlabel="budget, in labels", ylabel="chance of a certificate")
+        axis.set_xticks(list(found.by_budget), [f"{budget:,}" for budget in found.by_budget])
+        axis.minorticks_off()
+        axis.legend()
     return figure
 
 

@@ -17,19 +17,18 @@ import numpy as np
 from scipy.stats import fisher_exact, ttest_ind_from_stats
 
 from fairask.audit.bounds.proportions import clopper_pearson
-from fairask.audit.certificate import (
-    Certificate,
+from fairask.audit.certificate import Certificate, seal, written
+from fairask.audit.plan import QUESTIONS
+from fairask.audit.signature import OwnerKey, fingerprint
+from fairask.audit.tally import Category, Tally
+from fairask.audit.verification import (
+    Check,
     broken_seal,
     changes,
     other_signer,
     read_certificate,
-    seal,
     signer_words,
-    written,
 )
-from fairask.audit.plan import QUESTIONS
-from fairask.audit.signature import OwnerKey, fingerprint
-from fairask.audit.tally import Category, Tally
 from fairask.errors import UserError, suggest
 from fairask.report.figures import ON_DARK
 from fairask.report.pages import template
@@ -189,17 +188,12 @@ def write_form(document: Document, stem: Path, key: OwnerKey | None = None) -> l
 
 
 @dataclass(frozen=True)
-class FormCheck:
+class FormCheck(Check):
     """Whether a form is as it was made."""
 
     form: str
     signer: str
     problems: tuple[str, ...]
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
 
     def __str__(self) -> str:
         return f"The form {self.form} is as it was made{self.signer}"

@@ -280,11 +280,11 @@ class Beside:
         A model without a limit on the gap was not audited: by estimate it is 5 points apart, right for 84 of
         100. This one is 40 points apart by the audit, right for 85 of 100.
         """
-        mine = f"right for {round(100 * self.model.accuracy.value)} of 100"
         if self.case == "no better":
+            mine, other = _of_100(self.model.accuracy.value, self.constant)
             return (
-                f"No better than always answering “{self.answer}”: {mine}, and that answer for "
-                f"{round(100 * self.constant)} of 100 without any label."
+                f"No better than always answering “{self.answer}”: right for {mine} of 100, and that answer "
+                f"for {other} of 100 without any label."
             )
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
             return _PLAIN_UNKNOWN
@@ -292,10 +292,10 @@ class Beside:
         by = ""
         if self.audited:  # an estimate and an audit do not tell which of two models is fairer
             would, by = "was not audited: by estimate it is", " by the audit"
+        mine, other = _of_100(self.model.accuracy.value, self.plain.accuracy.value)
         return (
             f"A model without a limit on the gap {would} {points(self.plain.gap.value)} apart, right for "
-            f"{round(100 * self.plain.accuracy.value)} of 100. This one is "
-            f"{points(self.model.gap.value)} apart{by}, {mine}."
+            f"{other} of 100. This one is {points(self.model.gap.value)} apart{by}, right for {mine} of 100."
         )
 
     def sentence(self) -> str:
@@ -573,7 +573,8 @@ def safety_sentence(
             f"{100 * cost:.1f} points of accuracy. With more labels it would cost less."
         )
     if fitted["contradicted"]:
-        said.append(_contradiction(fitted))
+        alone = contradicted(fitted.get("gap_by_labels"), fitted["gap_low"], fitted["gap_high"])
+        said.append(f"{alone[0].upper()}{alone[1:]}.")
     return " ".join(said) or None
 
 
@@ -634,16 +635,6 @@ def labels_range(needed: tuple[float, float]) -> str:
     '300 to 600 labels'
     """
     return f"{needed[0]:,.0f} to {needed[1]:,.0f} labels"
-
-
-def _contradiction(fitted: Mapping[str, Any]) -> str:
-    alone, low, high = (fitted.get(f"gap_{name}") for name in ("by_labels", "low", "high"))
-    # One group may have no rate by labels, while two others contradict the pool.
-    value = "elsewhere" if alone is None or not math.isfinite(alone) else f"at {alone:.2f}"
-    return (
-        f"The labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
-        "trust this model without an audit."
-    )
 
 
 def promise_sentence(promise: str) -> str:
@@ -720,11 +711,19 @@ def name_cells(cells: NDArray[np.bool_], conditions: Sequence[int | None], group
     return ", ".join(f"{kinds[conditions[z]]} of group {groups[g]!r}" for z, g in marked)
 
 
-def contradicted(by_labels: float, low: float, high: float) -> str:
-    """Say that the labels alone put a gap where the pool does not."""
+def contradicted(by_labels: float | None, low: float, high: float) -> str:
+    """Say that the labels alone put a gap where the pool does not.
+
+    One group may have no rate by labels, while two others contradict the pool.
+
+    >>> print(contradicted(0.31, 0.02, 0.09))
+    the labels alone put the gap at 0.31, the pool puts it between 0.02 and 0.09: do not trust this model
+    without an audit
+    """
+    value = "elsewhere" if by_labels is None or not math.isfinite(by_labels) else f"at {by_labels:.2f}"
     return (
-        f"the labels alone put the gap at {by_labels:.2f}, the pool puts it between {low:.2f} and "
-        f"{high:.2f}: do not trust this model without an audit"
+        f"the labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
+        "trust this model without an audit"
     )
 
 
@@ -793,24 +792,30 @@ def said_column(feature: str) -> str:
     return f"'{column_of(feature)}'" + (" (whether it is empty)" if feature.endswith(IS_MISSING) else "")
 
 
-def leaks_sentence(accuracies: Mapping[str, float]) -> str:
-    """Name the columns that give the label away, and how they are left out.
+def leaks_sentence(accuracies: Mapping[str, float], *, of_study: bool = False) -> str:
+    """Name the columns that give the label away, and how they are left out: of a study, by a new one.
 
     >>> print(leaks_sentence({"closed_on is missing": 0.997}))
     column 'closed_on' (whether it is empty) alone gives the label away (accuracy 0.997): is it known when
     a row is to be labelled? If not, --drop closed_on leaves it out.
+    >>> print(leaks_sentence({"age": 1.0}, of_study=True))
+    Column 'age' alone gives the label away (accuracy 1.000): is it known when a row is to be labelled? If
+    not, make a new study without it.
     """
     named = ", ".join(map(said_column, accuracies))
     best = max(accuracies.values())
     drop = f"--drop {shlex.quote(','.join(map(column_of, accuracies)))}"
-    if len(accuracies) == 1:
+    one = len(accuracies) == 1
+    it, first = "it" if one else "them", "C" if of_study else "c"
+    remedy = f"make a new study without {it}" if of_study else f"{drop} leaves {it} out"
+    if one:
         return (
-            f"column {named} alone gives the label away (accuracy {best:.3f}): is it known when a row is to "
-            f"be labelled? If not, {drop} leaves it out."
+            f"{first}olumn {named} alone gives the label away (accuracy {best:.3f}): is it known when a row "
+            f"is to be labelled? If not, {remedy}."
         )
     return (
-        f"columns {named} each give the label away (accuracy up to {best:.3f}): are they known when a row is "
-        f"to be labelled? If not, {drop} leaves them out."
+        f"{first}olumns {named} each give the label away (accuracy up to {best:.3f}): are they known when a "
+        f"row is to be labelled? If not, {remedy}."
     )
 
 
@@ -860,6 +865,16 @@ def right_sentence(labels: int, accuracy: float | None) -> str:
     return f"Right for about {round(100 * accuracy)} of 100."
 
 
+def _of_100(share: float, other: float) -> tuple[str, str]:
+    """Write two shares of a hundred, with a decimal where whole numbers would hide that they differ.
+
+    >>> _of_100(0.84, 0.85), _of_100(0.886, 0.894), _of_100(0.881, 0.883)
+    (('84', '85'), ('88.6', '89.4'), ('88', '88'))
+    """
+    digits = int(f"{100 * share:.0f}" == f"{100 * other:.0f}" and abs(share - other) >= SAME)
+    return f"{100 * share:.{digits}f}", f"{100 * other:.{digits}f}"
+
+
 def points(share: float) -> str:
     """Return a gap as people say it: in points, of a hundred, to one decimal.
 
@@ -879,6 +894,9 @@ def points_between(low: float, high: float) -> str:
     least, most = enclosed(low, high, 3)
     return f"{points(least).split()[0]} to {points(most)}"
 
+
+#: Between what the months of a certified model say and what its audit found.
+BEFORE_WATCH = "At the audit that was not so."
 
 #: Why a study has no gap yet.
 NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
@@ -916,8 +934,8 @@ def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], t
     negative, positive = classes
     of = {"y=1": f"rows that are “{positive}”", "y=0": f"rows that are “{negative}”", "all": "all rows"}
     return (
-        f"Of {of[low['condition']]}, it says “{positive}” for {round(100 * low['value'])} of 100 in group "
-        f"{low['group']} and {round(100 * high['value'])} of 100 in group {high['group']}: "
+        f"Of {of[low['condition']]}, it says “{positive}” for {points(low['value']).split()[0]} of 100 in "
+        f"group {low['group']} and {points(high['value']).split()[0]} of 100 in group {high['group']}: "
         f"{points(high['value'] - low['value'])} apart; you allow {points(tolerance)}."
     )
 
@@ -992,13 +1010,15 @@ def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> 
 
     >>> verdict_sentence("certified", 0.0, 0.094, 0.05)
     'Certified. With 95 % confidence the gap is at most 9.4 points.'
+    >>> verdict_sentence("refuted", 0.12, 0.2, 0.05)
+    'Refuted. With 95 % confidence the gap is at least 12 points.'
     """
-    limit = f"ith {100 * (1 - delta):g} % confidence the gap is at most {points(upper)}."
+    sure = f"ith {100 * (1 - delta):g} % confidence the gap is at"
     if verdict == "certified":
-        return f"Certified. W{limit}"
+        return f"Certified. W{sure} most {points(upper)}."
     if verdict == "refuted":
-        return f"Refuted: the audit shows a gap of at least {points(lower)}."
-    return f"The audit could not tell: w{limit}"
+        return f"Refuted. W{sure} least {points(lower)}."
+    return f"The audit could not tell: w{sure} most {points(upper)}."
 
 
 def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: float) -> str:

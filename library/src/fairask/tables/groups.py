@@ -172,11 +172,13 @@ def missing_note(protected: str, how: MissingGroups | None, n: int, rows: int, w
     return f"{have} in {protected!r}{what}{which and ': '}{which}"
 
 
-def check_missing_groups(how: str | None) -> None:
-    """Raise TableError for an unknown way to deal with rows without a group."""
-    known = get_args(MissingGroups)
-    if how is not None and how not in known:
+def check_missing_groups(how: str | None) -> MissingGroups | None:
+    """Return the way to deal with rows without a group, or raise TableError for an unknown one."""
+    known: tuple[MissingGroups, ...] = get_args(MissingGroups)
+    found = next((way for way in known if way == how), None)
+    if found is None and how is not None:
         raise TableError(f"--missing-groups {how!r} is unknown", f"Give {', '.join(known)}")
+    return found
 
 
 def numbered(rows: npt.NDArray[np.integer]) -> str:

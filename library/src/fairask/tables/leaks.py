@@ -14,6 +14,10 @@ from fairask.report.words import IS_MISSING, column_of, said_column
 TELLING = 0.99
 #: Rows that are looked at, and rows per level of a category, at least.
 _MOST_ROWS, _ROWS_PER_LEVEL = 4000, 20
+#: Rows of the rarer label, at least: one or two are the largest of some column by chance.
+_RARER = 3
+#: Features of a free text, which is what people read when they label.
+_TOPIC = re.compile(r" topic \d+$")
 #: Most groups that columns are compared with.
 _MOST_GROUPS = 8
 #: Where the name of a column ends and that of one of its values begins, as in Race_Black.
@@ -43,7 +47,7 @@ def columns_that_tell(
     >>> columns_that_tell(np.column_stack([rng.normal(size=200), 3.0 * y]), y, ["age", "closed"])
     {'closed': 1.0}
     """
-    if len(y) < 2 * _ROWS_PER_LEVEL:
+    if len(y) < 2 * _ROWS_PER_LEVEL or np.bincount(y, minlength=2).min() < _RARER:
         return {}
     if len(y) > _MOST_ROWS:
         some = np.linspace(0, len(y) - 1, _MOST_ROWS).astype(np.int64)
@@ -51,7 +55,8 @@ def columns_that_tell(
     least = max(TELLING, 1.0 - 0.5 * min(y.mean(), 1.0 - y.mean()))
     parts: dict[str, list[int]] = {}
     for i, name in enumerate(names):
-        parts.setdefault(name.partition("=")[0], []).append(i)
+        if not _TOPIC.search(name):
+            parts.setdefault(name.partition("=")[0], []).append(i)
     found = {}
     for column, features in parts.items():
         values = X[:, features]

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
-    from fairask.audit.certificate import CertificateCheck
-    from fairask_studio.integrity import SignedCheck, StudyCheck
+    from fairask.audit.verification import Check
 
 #: The sections of ``fairask --help``: names of commands and what they do.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -43,9 +42,7 @@ def register(app: typer.Typer) -> None:
             add_command(app, module, name)
 
 
-def verify(
-    place: str, model: str | None, pool: str | None, key: str | None
-) -> StudyCheck | CertificateCheck | SignedCheck:
+def verify(place: str, model: str | None, pool: str | None, key: str | None) -> Check:
     """Check a study, a signed export, or a certificate against the exported model that it is about."""
     from fairask.audit.certificate import SIGNED
     from fairask.errors import UserError

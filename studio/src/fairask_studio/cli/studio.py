@@ -45,7 +45,7 @@ def studio(
     """Serve a study: annotators label, owners watch."""
     from fairask_studio import StudyError
     from fairask_studio.pages.server import Proxy, is_local, serve, serve_demo, serve_home
-    from fairask_studio.store import is_server
+    from fairask_studio.store.postgres import is_server
 
     if demo and study is not None:
         raise StudyError("give a study or --demo, one of the two; fairask studio STUDY")

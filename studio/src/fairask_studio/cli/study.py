@@ -18,7 +18,7 @@ from fairask_studio.cli.options import NewPlace, StudyPlace, Who, fitted_news, m
 
 if TYPE_CHECKING:
     from fairask_studio import Study
-    from fairask_studio.store import Store
+    from fairask_studio.store.store import Store
 
 
 def fit(study: StudyPlace, who: Who = None, as_json: Json = False) -> None:
@@ -344,7 +344,8 @@ def people(
 def _opened_people(place: str, role: str | None, *, make: bool) -> Iterator[tuple[Store, str]]:
     """Open the store of a study, or of the home page of several; yield it and the role, or the usual one."""
     from fairask_studio import StudyError
-    from fairask_studio.store import Store, is_server
+    from fairask_studio.store.postgres import is_server
+    from fairask_studio.store.store import Store
 
     if not is_server(place) and (not Path(place).is_dir() or (Path(place) / "study.db").exists()):
         store, usual = Store.open(place), "annotator"

@@ -19,7 +19,7 @@ from fairask_studio import Study, StudyError
 from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import Config
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked
-from fairask_studio.store import UNREACHABLE, why_unreachable
+from fairask_studio.store.database import UNREACHABLE, why_unreachable
 from fairask_studio.store.people import hash_of
 from fairask_studio.tools import Intake, OutsideAnswer
 

@@ -33,7 +33,7 @@ from fairask_studio import Study, StudyError
 from fairask_studio.connect.connector import Link, OutgoingRow, ToolUnreachable, columns_for
 from fairask_studio.connect.outside import outside_client
 from fairask_studio.events import Document, Event, now
-from fairask_studio.store import Outage
+from fairask_studio.store.database import Outage
 from fairask_studio.tools import OutsideAnswer
 
 #: Seconds by which the time of a message may differ from ours.
@@ -115,6 +115,8 @@ def verify_signature(secret: str, headers: Mapping[str, str], body: bytes, now: 
 #: Status codes that pass: try again later.
 _LATER = {408, 409, 425, 429}
 _LONGEST_WAIT = 3600.0
+#: Seconds for one attempt to post rows.
+_TIMEOUT = 20.0
 
 
 class WebhookTool:
@@ -127,16 +129,14 @@ class WebhookTool:
         With the address.
     secret : str
         Known to both sides: ``whsec_`` and base64.
-    timeout : float
-        Seconds for one attempt.
     """
 
     most = 100  #: rows per message
 
-    def __init__(self, study: Study, link: Link, secret: str, timeout: float = 20.0) -> None:
+    def __init__(self, study: Study, link: Link, secret: str) -> None:
         if not link.url.startswith(("https://", "http://")):
             raise UserError(f"{link.url!r} is not an address", "Give one that begins with https://")
-        self.study, self.link, self.secret, self.timeout = study, link, secret, timeout
+        self.study, self.link, self.secret = study, link, secret
         sign(secret, "msg", b"")  # a secret that cannot sign is said at once
 
     def message(self, rows: Sequence[OutgoingRow]) -> tuple[str, bytes]:
@@ -173,7 +173,7 @@ class WebhookTool:
         headers = {**sign(self.secret, message, body), "Content-Type": "application/json"}
         try:
             # Redirects are not followed: rows go where they were sent, and nowhere else.
-            reply = _post(self.link.url, body, headers, self.timeout)
+            reply = _post(self.link.url, body, headers, _TIMEOUT)
         except httpx.HTTPError as error:
             raise ToolUnreachable(f"{self.link.url}: {error}") from error
         code = reply.status_code

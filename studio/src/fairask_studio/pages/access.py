@@ -15,8 +15,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from fairask.report.words import visible
 from fairask_studio.events import AccessNoted, now
-from fairask_studio.store import Person, Session, Store
-from fairask_studio.store.people import ROLES, TOKEN_SECONDS
+from fairask_studio.store.people import ROLES, TOKEN_SECONDS, Person, Session
+from fairask_studio.store.store import Store
 
 #: In place of a role: no sign-in is needed; or the token of a linked tool.
 ANYBODY, TOOL = "anybody", "tool"

@@ -42,7 +42,7 @@ from fairask_studio.pages.guard import guard
 from fairask_studio.pages.media import Media
 from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.pages.worker import Trainer, TrainerProcess
-from fairask_studio.store import is_url
+from fairask_studio.store.postgres import is_url
 
 health = APIRouter(include_in_schema=False)
 views = APIRouter(include_in_schema=False, default_response_class=Response)
@@ -93,6 +93,13 @@ def _has_examples(study: Study) -> bool:
         return bool(study.state().known.of_use(EXAMPLE))
 
 
+def _made(study: Study) -> dict[str, bool]:
+    """Return which of the study's files are there."""
+    with study.lock:
+        state = study.state()
+        return {"model": state.model is not None, "certificate": bool(state.certificates)}
+
+
 @views.get("/{view}")
 def show(request: Request, view: str) -> Response:
     """Render a view; refuse it without the right role, and redirect to sign in without a session."""
@@ -128,6 +135,7 @@ def show(request: Request, view: str) -> Response:
         # As a word of a command; a URL may hold a password.
         "place": "URL" if is_url(study.target) else shlex.quote(study.target),
         "examples": view == "label" and _has_examples(study),
+        "made": _made(study) if view == "settings" else {},
         "columns": [
             {
                 "name": c.name,

@@ -32,7 +32,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from fairask.errors import UserError
 from fairask_studio.errors import NotYoursError
 from fairask_studio.pages.frame import error_page
-from fairask_studio.store import UNREACHABLE, why_unreachable
+from fairask_studio.store.database import UNREACHABLE, why_unreachable
 
 _LOG = logging.getLogger("fairask_studio.pages")
 

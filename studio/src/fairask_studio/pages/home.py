@@ -34,7 +34,7 @@ from fairask_studio.pages.guard import guard, path_of
 from fairask_studio.pages.new import Forecasts, Owner, Uploads, check_ours, go_into, shelf_of_app
 from fairask_studio.pages.shelf import Shelf, shelf_of
 from fairask_studio.pages.worker import TrainerProcess
-from fairask_studio.store import Store
+from fairask_studio.store.store import Store
 
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
 

@@ -17,7 +17,7 @@ from fairask_studio.gold import EXAMPLE, GOLD, MOST_AHEAD, PRACTICE, KnownRow, d
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
 from fairask_studio.pages.stopgap import Stopgap
-from fairask_studio.store import Person
+from fairask_studio.store.people import Person
 
 router = APIRouter(tags=["labelling"])
 

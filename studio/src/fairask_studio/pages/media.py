@@ -22,7 +22,8 @@ from fairask_studio.connect.outside import outside_client
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, study_of
 from fairask_studio.pages.label import was_given
-from fairask_studio.store import Person, is_url
+from fairask_studio.store.people import Person
+from fairask_studio.store.postgres import is_url
 
 router = APIRouter(tags=["labelling"])
 

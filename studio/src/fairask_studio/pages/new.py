@@ -56,7 +56,7 @@ from fairask_studio.pages.media import media_kind
 from fairask_studio.pages.sent import SentFiles
 from fairask_studio.pages.shelf import Shelf
 from fairask_studio.pool import KEY
-from fairask_studio.store import Person, Session
+from fairask_studio.store.people import Person, Session
 from fairask_studio.study import fit_columns
 
 api = APIRouter(prefix="/api", tags=["home"])

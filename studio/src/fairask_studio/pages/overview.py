@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairask.log import LABELLED
 from fairask_studio import Study
-from fairask_studio.advice import JUDGED, next_step
+from fairask_studio.advice import AUDITABLE, JUDGED, next_step
 from fairask_studio.columns import MEDIA
 from fairask_studio.events import Document, now
 from fairask_studio.gold import gold_figures
@@ -51,10 +51,13 @@ def checklist(study: Study, status: Document) -> list[Document]:
         for said, page, done in (
             ("Write guidelines for annotators", "settings#guidelines", bool(config.guidelines)),
             ("Invite people", "people", len(study.people.all()) > 1),
-            ("Give some rows a known answer, for practice", "rows", any(known.values())),
+            ("Give some rows a known answer, for practice", "settings#known-title", any(known.values())),
             (f"Label the first {first:,} rows: {min(status['labels'], first):,} done", "label", False),
         )
     ]
+
+
+_DECIDED = {"certified": "decided", "refuted": "decided", "undecided": "undecided"}
 
 
 def steps(status: Document) -> list[Document]:
@@ -81,18 +84,21 @@ def steps(status: Document) -> list[Document]:
         f"{status['without_audits']['labels']:,} of {status['without_audits']['budget']:,} labels",
         f"{models:,} model{'s' * (models != 1)}",
         f"{audit['labels']:,} of at most {audit['size']:,} labels" if audit is not None
-        else f"decided with {certificate['n_labels']:,} labels" if judged
+        else f"{_DECIDED[certificate['verdict']]} with {certificate['n_labels']:,} labels" if judged
         else "none yet",
-        "not yet" if not judged
-        else "no longer" if case != certificate["verdict"] == "certified"  # its watch says otherwise
+        "none yet" if not judged
+        else "no longer certified" if case != certificate["verdict"] == "certified"  # says its watch
         else certificate["verdict"],
     ]  # fmt: skip
-    # Labels and models come in turns, so the first two are under way together.
+    # Labels and models come in turns, so the first two are under way together. An audit is no step towards a
+    # model that nobody should use.
     first = next((i for i, reached in enumerate(done) if not reached), 4)
+    if first == 2 and audit is None and case not in AUDITABLE:
+        first = 4
     return [
         {"name": name, "words": words, "state": "done" if reached else "now" if i == first else "later"}
         for i, (name, words, reached) in enumerate(
-            zip(("Label", "Train", "Audit", "Certified"), said, done, strict=True)
+            zip(("Label", "Train", "Audit", "Certificate"), said, done, strict=True)
         )
     ]
 

@@ -19,8 +19,7 @@ from fairask_studio.pages.access import Me, access_of
 from fairask_studio.pages.api import Strict, Text, study_of
 from fairask_studio.pages.desk import desk_of
 from fairask_studio.state import pace_of
-from fairask_studio.store import Person
-from fairask_studio.store.people import ROLES
+from fairask_studio.store.people import ROLES, Person
 
 router = APIRouter(tags=["owning"])
 

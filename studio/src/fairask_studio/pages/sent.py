@@ -21,13 +21,12 @@ from fairask.documents import most_unpacked, reading
 from fairask.tables import TableFormat
 from fairask.tables.formats import read_noted
 from fairask_studio import StudyError
+from fairask_studio.columns import IMAGES, RECORDINGS
 from fairask_studio.pages.media import KINDS_OF, LARGEST, media_kind
-from fairask_studio.store import is_url
+from fairask_studio.store.postgres import is_url
 
-#: Names of tables in a zip or a folder, and of images and recordings.
+#: Names of tables in a zip or a folder.
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".jsonl", ".ndjson", ".json")
-_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-_AUDIO = (".wav", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".flac")
 
 #: Files and bytes of one table, unpacked.
 _MOST, _BYTES = 100_000, 4 << 30
@@ -54,7 +53,7 @@ class SentFiles:
 
     def kinds(self) -> str:
         """Say what they are."""
-        pictures = {path.suffix in _IMAGES for path in self._media.values()}
+        pictures = {path.suffix in IMAGES for path in self._media.values()}
         return (
             "images and recordings" if len(pictures) > 1 else "images" if True in pictures else "recordings"
         )
@@ -89,7 +88,7 @@ class SentFiles:
             self._vectors = self._place / path.name[-_LONGEST:]
             self._vectors.write_bytes(data)
             return
-        kind = "audio" if path.suffix.lower() in _AUDIO else "image"
+        kind = "audio" if path.suffix.lower() in RECORDINGS else "image"
         if len(data) > LARGEST or not (media_kind(data) or "").startswith(kind):
             raise _no_medium(name)
         # A number of its own for each: browsers send several at once, and one again whose reply was lost.
@@ -148,7 +147,7 @@ class SentFiles:
             ]  # fmt: skip
             tables = [entry for entry in inside if entry.filename.lower().endswith(_TABLES)]
             others = [
-                entry for entry in inside if entry.filename.lower().endswith((*_IMAGES, *_AUDIO, ".npy"))
+                entry for entry in inside if entry.filename.lower().endswith((*IMAGES, *RECORDINGS, ".npy"))
             ]
             if not others:
                 return False
@@ -159,7 +158,7 @@ class SentFiles:
             if sum(entry.file_size for entry in inside) > most:
                 raise StudyError(f"the zip unpacks to more than {most:,.0f} bytes", "Choose the folder")
             for entry in others:
-                if entry.file_size > LARGEST and entry.filename.lower().endswith((*_IMAGES, *_AUDIO)):
+                if entry.file_size > LARGEST and entry.filename.lower().endswith((*IMAGES, *RECORDINGS)):
                     raise _no_medium(entry.filename)
                 self.add(entry.filename, _unpacked(packed, entry))
             for entry in tables:
@@ -192,7 +191,7 @@ def _can_be_file(path: PurePosixPath) -> bool:
 
 
 def _no_medium(name: str) -> StudyError:
-    kind = "audio" if name.lower().endswith(_AUDIO) else "image"
+    kind = "audio" if name.lower().endswith(RECORDINGS) else "image"
     return StudyError(
         f"{name[:80]!r} is no {KINDS_OF[kind]} of at most {LARGEST >> 20} MB",
         "Leave it out or export it again",

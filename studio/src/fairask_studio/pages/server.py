@@ -20,6 +20,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from fairask.errors import FairaskWarning
+from fairask.installation import SOUND_SQLITE
 from fairask_studio import Study, StudyError
 from fairask_studio.connect.webhook import Webhooks
 from fairask_studio.events import Document
@@ -29,16 +30,14 @@ from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.guard import TimedProtocol
 from fairask_studio.pages.home import create_home
 from fairask_studio.pages.worker import TrainerProcess
-from fairask_studio.store import People, is_url
+from fairask_studio.store.people import People
+from fairask_studio.store.postgres import is_url
 
 #: Seconds for requests under way when the studio stops.
 _GRACE = 8
 
 #: Seconds a new process may need for its imports, before it is taken for dead and replaced.
 _IMPORTS = 120
-
-#: Before this version a reset of the write-ahead log could collide with a writer of another process.
-_SOUND_SQLITE = (3, 51, 3)
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,11 @@ def warn_of_sqlite(target: str) -> None:
     The studio's server, its trainer and its desk are processes of their own.
     """
     found = tuple(int(part) for part in sqlite3.sqlite_version.split("."))
-    if not is_url(target) and found < _SOUND_SQLITE:
+    if not is_url(target) and found < SOUND_SQLITE:
         warnings.warn(
             f"SQLite {sqlite3.sqlite_version} has a rare fault with several writing processes, mended in "
-            "3.51.3: put a study with many people into PostgreSQL; copy it by fairask study backup",
+            f"{'.'.join(map(str, SOUND_SQLITE))}: put a study with many people into PostgreSQL; copy it by "
+            "fairask study backup",
             FairaskWarning,
             stacklevel=3,
         )
@@ -251,7 +251,6 @@ def serve_demo(
     *,
     host: str = "127.0.0.1",
     port: int = 8080,
-    seconds: float = 0.4,
     announce: Callable[[str], object] = lambda code: None,
 ) -> None:
     """Serve a temporary study of German Credit that a scripted annotator labels."""
@@ -261,6 +260,6 @@ def serve_demo(
     with tempfile.TemporaryDirectory() as folder:
         study, truth = demo_study(Path(folder) / "german")
         with study:
-            app = create_app(study, robot=Robot(study, truth, seconds))
+            app = create_app(study, robot=Robot(study, truth))
             announce(app.state.access.invite() or "")
             _run(app, host, port, _NO_PROXY)

@@ -15,7 +15,8 @@ from fairask.errors import UserError
 from fairask_studio import Study, StudyError
 from fairask_studio.config import new_seed
 from fairask_studio.events import Document, StudyCreated
-from fairask_studio.store import Server, Store, is_server
+from fairask_studio.store.postgres import Server, is_server
+from fairask_studio.store.store import Store
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 

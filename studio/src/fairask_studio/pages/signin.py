@@ -13,7 +13,7 @@ from fairask_studio.events import Document
 from fairask_studio.pages.access import Me, access_of, refuse_token
 from fairask_studio.pages.api import Strict
 from fairask_studio.pages.frame import redirect, render
-from fairask_studio.store import Person
+from fairask_studio.store.people import Person
 
 
 class SignIn(Strict):

@@ -24,7 +24,8 @@ from fairask.errors import UserError
 from fairask_studio import Study
 from fairask_studio.events import now
 from fairask_studio.pages.processes import begin_process, process_context
-from fairask_studio.store import UNREACHABLE, Outage, Store, Training, why_unreachable
+from fairask_studio.store.database import UNREACHABLE, Outage, why_unreachable
+from fairask_studio.store.store import Store, Training
 
 _LOG = logging.getLogger("fairask_studio.pages")
 

@@ -23,19 +23,19 @@ function axis(c, tone) {
   return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
 
-function verdict(c, { model, advice }, first) {
+function verdict(c, { model, advice, compares }, first) {
   const [words, tone] = VERDICTS[c.verdict];
   const present = c.model && c.model.digest === model?.digest;
   // A certificate is about one day: the months since may have said otherwise.
   const since = first && present && c.verdict === "certified" && advice.case !== "certified" && VERDICTS[advice.case];
-  const said = c.said.replace(/^(Certified\. |Refuted: )/, "");
-  const found = c.estimate === null ? "You" : `The audit found ${points(c.estimate)}; you`;
+  const said = c.said.replace(/^(Certified|Refuted)\. /, "");
+  const found = c.estimate === null ? "You" : `In the audit it was ${points(c.estimate)}; you`;
   const promise = `${said[0].toUpperCase()}${said.slice(1)} ${found} allow ${points(c.tolerance)}.`;
   const about = c.model ? el("p", {}, `About ${named(c.model)}. `, present ? "It is the study's model now." : "It is not the study's model any more.") : el("p", {}, "Which model it is about was not written down.");
   const usable = present && !since && c.verdict === "certified"; // nobody is offered a model that failed its audit
   const offers = first ? el("p", { class: "buttons" }, usable ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
-    el("a", { class: usable ? "button" : "button primary", href: `${root}/api/export/certificate.html`, download: true }, "Page to print and sign"), el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "certificate.json"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
-  return el("section", { class: `panel verdict ${since ? since[1] : tone}` }, el(first ? "h2" : "h3", {}, since ? "No longer certified" : words), since ? el("p", { dir: "auto" }, el("strong", {}, advice.proof)) : null, el("p", {}, since ? `On the day of the certificate: ${promise[0].toLowerCase()}${promise.slice(1)}` : promise), axis(c, tone), about, offers,
+    el("a", { class: usable || !present || c.verdict === "undecided" ? "button" : "button primary", href: `${root}/api/export/certificate.html`, download: true }, "Page to print and sign"), el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "certificate.json"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
+  return el("section", { class: `panel verdict ${since ? since[1] : tone}` }, el(first ? "h2" : "h3", {}, since ? "No longer certified" : words), since ? el("p", { dir: "auto" }, el("strong", {}, advice.proof)) : null, el("p", {}, since ? `On the day of the certificate: ${promise[0].toLowerCase()}${promise.slice(1)}` : promise), axis(c, tone), first ? el("p", { dir: "auto" }, `Asked: whether, ${compares}, up to ${points(c.tolerance)} points. Groups: ${c.groups.join(", ")}.`) : null, about, offers,
     el("details", { "data-key": `rests-${c.event}` }, el("summary", {}, "What this rests on"), el("ul", { class: "rests" }, [`${number(c.n_labels)} labels, ${ago(c.at)}; ${c.method}, ${c.valid}.`, c.target, ...c.assumptions].map((a) => el("li", {}, a)), c.model ? el("li", { class: "hash" }, `digest ${c.model.digest}`) : null)));
 }
 
@@ -45,7 +45,7 @@ function underWay(state) {
   return panel(audit.done ? (audit.labels < audit.size ? "The audit has decided" : "The audit has spent its labels") : "An audit is under way", el("div", { class: "bar", role: "progressbar", "aria-label": "Labels of the audit", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": share.toFixed(0) }, el("span", { style: `width:${share}%` })),
     el("p", { class: "gap-top" }, `${number(audit.labels)} of at most ${number(audit.size)} labels. ${audit.done ? "Issue the certificate: it says what they show, and ends the audit." : `Nothing is trained meanwhile. It looks at its labels in at most ${number(audit.looks)} steps fixed beforehand, and ends as soon as one decides.`}`),
     el("p", { class: "buttons" }, audit.done ? button("Issue the certificate", "primary", () => post("/certificate")) : el("a", { class: "button primary", href: `${root}/label` }, "Label its rows"),
-      button("End the audit without a certificate", "", async () => ((await confirmed("End the audit?", "Its labels stay, and train the next model. There is no certificate.", "End the audit")) ? remove("/audit") : false))));
+      button("End the audit without a certificate", "quiet", async () => ((await confirmed("End the audit?", "Its labels stay, and train the next model. There is no certificate.", "End the audit")) ? remove("/audit") : false))));
 }
 
 // The form stays as it is while somebody types: it is made once.
@@ -92,17 +92,19 @@ async function load() {
   shown = now;
   const open = new Set([...document.querySelectorAll("#certificate details[open]")].map((d) => d.dataset.key));
   const [latest, ...past] = state.certificates;
-  const parts = [latest ? verdict(latest, state, true) : panel("No certificate yet", el("p", { dir: "auto" }, `A `, term("certificate"), ` would promise, with 95 % confidence, that ${state.compares}, up to ${points(state.tolerance)} points.`))];
+  const parts = [];
+  if (state.audit) parts.push(underWay(state));
+  parts.push(latest ? verdict(latest, state, true) : panel("No certificate yet", el("p", { dir: "auto" }, `A `, term("certificate"), ` would promise, with 95 % confidence, that ${state.compares}, up to ${points(state.tolerance)} points.`)));
   if (!state.model) parts.push(panel("Audit", el("p", { class: "hint" }, "First a model must be fitted: label the first batch.")));
   else {
     if (latest?.model?.digest !== state.model.digest) parts.push(el("p", { class: "hint which" }, `The study's model now: ${named(state.model)}, digest ${state.model.digest.slice(0, 12)}…`));
-    if (state.audit) parts.push(underWay(state)); else if (state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided", state.advice); parts.push(start); }
+    if (!state.audit && state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided", state.advice); parts.push(start); }
   }
   if (past.length) parts.push(panel(`Earlier certificates (${past.length})`, el("div", { class: "past" }, past.map((c) => verdict(c, state, false)))));
   fill($("certificate"), ...parts);
   for (const details of document.querySelectorAll("#certificate details")) details.open ||= open.has(details.dataset.key);
   $("certificate").dataset.audited = state.audit?.labels ?? 0;
-  if (state.model && !state.audit && state.left) await plan(state);
+  if (state.model && !state.audit && state.left) await plan(state).catch((error) => { planned = null; shown = ""; throw error; }); // tried again
 }
 
 load().catch((error) => { alertUser(error.message); fill($("certificate")); });

@@ -29,7 +29,7 @@ function card(s) {
 async function load() {
   const all = await get("/studies");
   const active = all.filter((s) => !s.archived), old = all.filter((s) => s.archived);
-  fill($("studies"), ...(active.length ? active.map(card) : [el("section", { class: "panel" }, el("h2", {}, "No studies yet"), el("p", { class: "hint" }, "A study begins with a table of rows to label. The demo shows one, with its labels."))]),
+  fill($("studies"), ...(active.length ? active.map(card) : [el("section", { class: "panel" }, el("h2", {}, "No studies yet"), el("p", { class: "hint" }, "A study begins with a table of rows to label: CSV, Excel or Parquet, or a zip with images or audio. “New study” asks for it. “Try the demo” makes a study of 1,000 loans that is ready to label."))]),
     ...(old.length ? [el("details", {}, el("summary", {}, `Archived (${old.length})`), old.map(card))] : []));
 }
 

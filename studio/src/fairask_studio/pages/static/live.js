@@ -13,9 +13,8 @@ export function follow(changed, seconds = 2) {
       if (away) alertUser(null);
       away = false;
       if (!status.unchanged) {
-        const first = etag === null;
-        ({ etag } = status);
-        await changed(status, first);
+        await changed(status, etag === null);
+        ({ etag } = status); // not before: what failed is tried again
       }
     } catch (error) {
       away = true;

@@ -16,7 +16,7 @@ function rates(entry) {
   return kinds.map((kind) => {
     const mine = list.filter((rate) => rate.condition === kind);
     const high = Math.max(...mine.map((rate) => rate.value));
-    const rows = mine.map((rate) => ({ name: `${rate.group}: ${Math.round(100 * rate.value)} of 100`, value: rate.value, low: rate.low, high: rate.high, said: `${rate.group}: ${percent(rate.value)}${rate.low === undefined ? "" : `, between ${percent(rate.low, 0)} and ${percent(rate.high, 0)}, ${number(rate.labels)} labels`}` }));
+    const rows = mine.map((rate) => ({ name: `${rate.group}: ${points(rate.value)} of 100`, value: rate.value, low: rate.low, high: rate.high, said: `${rate.group}: ${percent(rate.value)}${rate.low === undefined ? "" : `, between ${percent(rate.low, 0)} and ${percent(rate.high, 0)}, ${number(rate.labels)} labels`}` }));
     const band = [high - status.tolerance, high];
     return el("div", {}, el("h3", { dir: "auto" }, CONDITIONS(status.classes)[kind]), responsive((node) => onAxis(node, rows, { most: 1, band, bandWords: `${points(status.tolerance)} points, as you allow`, write: (v) => `${Math.round(100 * v)}` })));
   });
@@ -32,8 +32,10 @@ function errors(found) {
   return panel("Errors by group", el("p", { class: "hint" }, measured.length ? "Other errors than those that the audit measured, estimated before it on rows that the model was not trained on." : "On labelled rows that the model was not trained on."), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by group" }, table(["Group", "Error", { number: "Share" }, { number: "95 % interval" }, { number: "Labels" }], rows, "Errors by group")));
 }
 
-// The columns that decide, by name, and why the others do not.
-const learns = ({ learns: names, not_learned: others }) => panel("What it learns from", el("p", { dir: "auto" }, names.length ? names.join(", ") : "No column.", "."),
+// The columns that decide, by name, and why the others do not; more than these are folded.
+const SOME = 20;
+const learns = ({ learns: names, not_learned: others }) => panel("What it learns from", el("p", { dir: "auto" }, names.length ? `${names.slice(0, SOME).join(", ")}${names.length > SOME ? " and others." : "."}` : "No column."),
+  names.length > SOME ? el("details", {}, el("summary", {}, `All ${number(names.length)} columns`), el("ul", { class: "rests names" }, names.map((name) => el("li", { dir: "auto" }, name)))) : "",
   others.length ? el("details", { open: others.length <= 4 }, el("summary", {}, `Not from ${others.length === 1 ? "1 column" : `${number(others.length)} columns`}`), el("ul", { class: "rests" }, others.map(([name, why]) => el("li", { dir: "auto" }, `${name}: ${why}`)))) : "");
 
 function members(found) {
@@ -78,15 +80,16 @@ async function again() {
 async function load() {
   const model = await get("/model");
   if (!model.history.length) return fill($("model"), panel("No model yet", el("p", { class: "hint" }, "A model is fitted when the first batch is answered."), el("p", { class: "buttons" }, el("a", { class: "button", href: `${root}/label` }, "Label rows"))));
-  const entry = model.model;
-  const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified ? "" : "No classifier within the allowed gap was found on these labels.";
-  const audited = status.gap?.by === "audit";
+  const entry = model.model, audited = status.gap?.by === "audit";
+  const { next } = await get("/story");
+  const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified || audited ? "" : "No classifier within the allowed gap was found on these labels.";
   const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, ago(e.at)]);
   const { verdict, proof, reason, tone } = status.advice;
   const which = el("section", { class: `panel lead verdict ${tone}` }, el("div", { class: "headline" }, el("p", { class: "advice" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason)),
     note && note !== reason ? el("p", { class: "warn" }, note) : "", status.unseen ? el("p", { class: "warn" }, status.unseen) : "",
     el("p", {}, `Model ${entry.round + 1}, trained on ${number(entry.labels)} labels. `, entry.certified ? "It stays the study's model until you ask for another fit." : "It is the last model fitted."),
-    el("p", { class: "buttons" }, el("a", { class: tone === "good" ? "button primary" : "button", id: "download", href: `${root}/api/export/model.skops`, download: true }, "Download the model"), el("a", { class: "button", href: `${root}/api/export/model-card.html`, download: true }, "Model card, one page"), entry.certified ? el("button", { type: "button", class: "quiet", onclick: again }, "Fit another model") : null),
+    next.page === "model" || next.page.endsWith("model.skops") ? "" : el("p", { class: "next" }, el("a", { class: "button primary", href: `${root}/${next.page}`, download: next.page.startsWith("api/") }, next.words), el("span", { class: "hint" }, next.why)),
+    el("p", { class: "buttons" }, tone === "bad" ? null : el("a", { class: tone === "good" ? "button primary" : "button", id: "download", href: `${root}/api/export/model.skops`, download: true }, "Download the model"), el("a", { class: "button", href: `${root}/api/export/model-card.html`, download: true }, "Model card, one page"), entry.certified ? el("button", { type: "button", class: "quiet", onclick: again }, "Fit another model") : null),
     el("p", { class: "hash" }, `digest ${entry.digest}`));
   const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
   const from = audited ? "On the labels of the audit, which trained nothing." : entry.estimate ? ["On rows it was not trained on, corrected for how rows were drawn, with 95 % ", term("interval", "intervals"), "."] : "On the labels it was fitted to; estimates begin at 30 labels.";
@@ -103,6 +106,6 @@ follow(async (now) => {
   status = now;
   const key = `${now.history.length} ${now.model?.digest} ${now.model?.certified}`;
   if (key === rounds) return; // it is the same model
-  rounds = key;
   await load();
+  rounds = key;
 });

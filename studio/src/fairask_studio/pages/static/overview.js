@@ -27,7 +27,7 @@ function tiles(status, story) {
   const judged = !gap || same || (audited && verdict !== certificate.verdict) ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
   const limits = !gap ? (guess ? "a group has no such labels yet" : soon) : audited ? `by the audit; ${atWorst(gap, status.tolerance)}, ${allowed}` : same ? "everybody gets the same answer" : `estimated, between ${points(gap.low)} and ${points(gap.high)}; ${allowed}`;
   const left = story.hours_left === null ? "" : `; about ${span(story.hours_left)} left`;
-  const pace = status.complete ? "" : story.pace === null ? `; ${number(status.open)} rows out, ${number(status.skipped)} skipped` : `; ${number(Math.round(story.pace))} per hour${left}`;
+  const pace = status.complete ? "" : story.pace === null ? (status.open ? `; ${number(status.open)} with annotators` : "") : `; ${number(Math.round(story.pace))} per hour${left}`;
   return [
     tile(term("budget", "Labels"), number(own.labels), `of ${number(own.budget)}${status.labels > own.labels ? `, and ${number(status.labels - own.labels)} for audits` : ""}${pace}`),
     tile(term("right answers", "Right answers"), guess ? percent(guess.accuracy.value) : "–", guess ? `between ${percent(guess.accuracy.low, 0)} and ${percent(guess.accuracy.high, 0)}, model ${fitted.round + 1}` : soon),
@@ -38,7 +38,7 @@ function tiles(status, story) {
 
 function lead(status, story) {
   const { verdict, proof, reason, tone } = status.advice;
-  $("lead").className = `lead panel verdict ${status.labels ? tone : ""}`;
+  $("lead").className = `lead panel ${status.labels ? `verdict ${tone}` : ""}`;
   fill($("headline"), el("p", { class: "advice" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason));
   const { words, page, why } = story.next;
   const offered = owns || /^(label|rows)/.test(page); // other pages are the owners'

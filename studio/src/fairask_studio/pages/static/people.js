@@ -133,7 +133,7 @@ function erring(found) {
   fill($("errors"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by person and group" }, made));
   fill($("suspects"), found.suspects.map((s) => el("li", {}, el("strong", {}, s.words), s.rows.length ? el("details", {}, el("summary", {}, "Rows of these answers"), s.rows.slice(0, 200).flatMap((row) => [el("a", { href: `${root}/rows#${row}` }, String(row)), " "])) : "")));
   $("errors-audit").textContent = found.refused ? `No audit can begin: ${found.refused}.` : found.labels ? `Audits allow for wrong labels as gold rows show them: ${Object.entries(found.labels).map(([name, e]) => `${name} ${percent(e.wrong[1], 1)} of “${classes.yes}” and ${percent(e.wrong[0], 1)} of “${classes.no}”`).join("; ")}.`
-    : "Audits take labels as right: for what gold rows say of wrong labels, 20 gold rows of each group and answer are needed, each answered by as many people as a row has.";
+    : "Audits take labels as right. To allow for wrong ones, an audit needs 20 gold rows of each group and answer, each answered by as many people as a row has.";
 }
 
 const moment = (at) => new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });

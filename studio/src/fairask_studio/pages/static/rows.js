@@ -75,6 +75,7 @@ async function load() {
     $("empty").hidden = total > 0;
     $("empty").textContent = [...new FormData($("filter"))].some(([, v]) => v) ? "No row fits this filter." : view === "inbox" ? "Nothing waits for a decision: no open flag, no disagreement, no note." : "No such rows yet. Rows appear when they are drawn, and are labelled one by one.";
     $("page").textContent = total ? `${number(offset + 1)} to ${number(Math.min(offset + PAGE, total))} of ${number(total)}` : "";
+    document.querySelector(".pages").hidden = !total;
     $("newer").disabled = offset === 0;
     $("older").disabled = offset + PAGE >= total;
     alertUser(null);
@@ -105,7 +106,7 @@ async function show(row, focus = true) {
     $("row-title").textContent = `Row ${number(row)}`;
     fill($("row-answers"), ...(now?.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === now.label && !now.tied), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, now?.state === "skipped" ? "Skipped: there is no label to decide on." : "Not labelled yet, so there is nothing to decide.")]));
     fill($("row-fields"), cardBody(card));
-    fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : ""), el("time", { datetime: e.at }, ago(e.at)))));
+    fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : "")), el("time", { datetime: e.at }, ago(e.at)))));
     threads(row, flags);
     showKnown(row, past);
     $("side").hidden = false;
