@@ -1,23 +1,23 @@
 """Does ``level`` mean what it says? The default on 200 populations that were frozen before it was tuned.
 
-    python -m benchmarks.promise --trials 1 --out results/promise.csv
+    python -m benchmarks.promise
 
 A run learns from a pool of 2,000 rows with 250 labels and is judged on 20,000 fresh rows. "Above" is a true
 gap over the tolerance. A run that said "infeasible with these labels" is counted apart: needlessly, if it
 was within the tolerance. Development populations are run by ``--first 10000``, those like
 text (:mod:`benchmarks.wide_populations`) by
 
-    python -m benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv
+    python -m benchmarks.promise --wide --trials 6
 
 the 200 frozen ones on which the promise was found to break (:mod:`benchmarks.hostile_populations`) by
 
-    python -m benchmarks.promise --hostile --methods default --out results/promise_hostile.csv
+    python -m benchmarks.promise --hostile
 
 and 200 with budgets and pools of several sizes (:mod:`benchmarks.mixed_populations`) by
 
-    python -m benchmarks.promise --mixed --methods default --out results/promise_mixed.csv
+    python -m benchmarks.promise --mixed
 
-Runs that the file has are not run again.
+Each set has a file of its own in ``results/``. Runs that the file has are not run again.
 """
 
 from __future__ import annotations
@@ -149,9 +149,15 @@ def main():
             f"--{of}", dest="of", action="store_const", const=of, help=f"the {of} populations"
         )
     parser.set_defaults(of="random")
-    parser.add_argument("--methods", nargs="+", default=["default", "paper"], choices=list(METHODS))
-    parser.add_argument("--out", type=Path, default=Path("results/promise.csv"))
+    parser.add_argument(
+        "--methods", nargs="+", choices=list(METHODS), help="of the random populations also the paper's"
+    )
+    parser.add_argument("--out", type=Path, help="the file of results (each set has its own)")
     arguments = parser.parse_args()
+    random = arguments.of == "random"
+    arguments.methods = arguments.methods or (["default", "paper"] if random else ["default"])
+    of = "" if random else f"_{arguments.of}"
+    arguments.out = arguments.out or Path(f"results/promise{of}.csv")
     warnings.simplefilter("ignore")
     known = list(csv.reader(arguments.out.open())) if arguments.out.exists() else [COLUMNS]
     done = {(int(r[0]), r[3], int(r[4])) for r in known[1:]}

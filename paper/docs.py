@@ -115,7 +115,7 @@ def write_pages(results: Results, docs: Path, folder: Path, populations: Results
     parts = [*first_page(results, setup, folder), "## More\n"]
     parts += [f"- [{title}](results/{name}.md)" for name, title in linked]
     if lacking:
-        parts.append(f"\nSome trials have not been run: [{len(lacking)} commands](results/runs.md) do.")
+        parts.append(f"\nSome trials have not been run; [{len(lacking)} commands](results/runs.md) run them.")
     parts.append(f"\n```{{toctree}}\n:hidden:\n\n{contents}```\n")
     written[0].write_text("\n".join(parts))
     return written

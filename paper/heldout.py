@@ -55,8 +55,8 @@ def heldout_lines(path: Path | None) -> list[str]:
     count = min(len(trials) for trials in ours.values())
     return [
         f"On {len(tables)} public tables that played no part when it was made ({count} trials), the "
-        f"default's mean gap is {min(gaps):.3f} to {max(gaps):.3f}; methods within the tolerance in "
-        "the mean that are ahead of it by more than two standard errors on the same splits: "
+        f"default's mean gap is {min(gaps):.3f} to {max(gaps):.3f}. Methods whose mean gap is within the "
+        "tolerance, and that are more accurate by over two standard errors on the same splits: "
         f"{'; '.join(ahead) or 'none'} "
         "(`python -m benchmarks.heldout`)."
     ]

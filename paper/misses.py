@@ -40,8 +40,6 @@ def what_helps(rows: list[dict[str, str]], paper: Reported) -> str:
     >>> what_helps([row], Reported(81.2, 0.4, 0.1, 0.01))
     'Within two joint standard errors on both numbers: ridge.'
     """
-    if not rows:
-        return "No experiment has been run on this miss."
     found = [row["variant"] for row in rows if near(row, paper)]
     if not found:
         return "No single change brings both numbers within two joint standard errors."
@@ -89,10 +87,12 @@ def misses_section(failed: list[Check], path: Path) -> list[str]:
         "cause and no proof.\n",
         "## Claims that do not hold\n",
     ]
+    left = []
     for check in failed:
         mine = [row for row in rows if (row["problem"], row["method"]) == (check.problem, check.method)]
         paper = PAPER.get((check.problem, "Passive" if check.method == "passive" else "FARE"))
-        helps = what_helps(mine, paper) if paper else "The paper prints no number to compare with."
-        table = [miss_table(mine, paper)] if mine and paper else []
-        lines += fold(check.text, [helps, "", *table])
-    return lines
+        if mine and paper:
+            lines += fold(check.text, [what_helps(mine, paper), "", miss_table(mine, paper)])
+        else:
+            left.append(f"- {check.text}")
+    return [*lines, *(["No experiment has been run on these:\n", *left, ""] if left else [])]

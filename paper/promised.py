@@ -39,7 +39,8 @@ def promised_section(path: Path) -> list[str]:
     lines = [
         "All but the first learn from the same uniform labels, with the same classifier. *Ahead* is in "
         "points of accuracy, on the same split and labels as the default with uniform labels; one standard "
-        "error. Methods have different numbers of trials, so compare them by it. "
+        "error. Methods have different numbers of trials, so compare them by it. Splits are drawn anew, so "
+        "that a method's figures differ from those above. "
         "*Silently above*: the gap on the test part is above 0.1, and the model did not say that its labels "
         "are too few, as only the default and the distribution-free one can "
         "(`python -m benchmarks.promised run --trials 100`).\n"

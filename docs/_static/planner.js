@@ -31,7 +31,6 @@ const planner = (() => {
   /* Of a pool with an end, each label tells more. */
   const chance = (given, apart) => {
     const [middle, steep] = curve(given, apart);
-    if (given.budget >= given.rows) return 1;
     const times = given.budget / (1 - given.budget / given.rows) / Math.exp(middle);
     return 1 / (1 + Math.exp(-steep * (times < 1 ? 1 - 1 / times : Math.log(times))));
   };
@@ -53,9 +52,18 @@ if (typeof document !== "undefined") {
       for (const name of ["smallest", "accepted", "yes", "no"]) given[name] /= 100;
       const out = form.querySelector("output");
       const wrong = [...form.elements].find((field) => field.name && (field.value === "" || !field.checkValidity()));
-      if (wrong || given.smallest * given.groups > 1.0001) {
-        out.textContent = wrong ? `${wrong.labels[0].firstChild.textContent.trim()}: from ${wrong.min} to ${wrong.max}.`
-          : `The smallest of ${given.groups} groups has at most ${Math.floor(100 / given.groups)} % of the rows.`;
+      if (wrong) {
+        const [least, most] = [wrong.min, wrong.max].map((limit) => Number(limit).toLocaleString("en"));
+        out.textContent = `${wrong.labels[0].firstChild.textContent.trim()}: `
+          + `${wrong.step === "any" ? "" : "a whole number "}from ${least} to ${most}.`;
+        return;
+      }
+      if (given.smallest * given.groups > 1.0001) {
+        out.textContent = `The smallest of ${given.groups} groups has at most ${Math.floor(100 / given.groups)} % of the rows.`;
+        return;
+      }
+      if (given.budget >= given.rows) {
+        out.textContent = `An audit that labels all ${given.rows.toLocaleString("en")} rows is decided exactly: give a smaller budget.`;
         return;
       }
       const of100 = (share) => Math.min(95, Math.max(5, 5 * Math.round(20 * share))); // no better than that

@@ -49,7 +49,7 @@ def test_a_sound_table_allows_everything_and_says_how(tmp_path: Path) -> None:
     assert states(found) == {"train": "ok", "simulate": "ok", "audit": "ok", "audit now": "ok"}
     assert not found.blocked
     # What has a label already, or is a model's answer, is not learned from.
-    assert f"fairask new {place} --protected sex --classes NO,YES --drop approved,repaid" in said(
+    assert f"fairask new {place} --protected sex --classes no,yes --drop approved,repaid" in said(
         found, "train"
     )
     assert "--drop approved" in said(found, "simulate")
@@ -92,6 +92,15 @@ def test_a_group_without_positives_is_named_with_the_labels_it_needs(tmp_path: P
     assert "label about " in said(found, "rates")
     assert "what blocks the rates" in said(found, "simulate")
     assert found.blocked
+
+
+def test_a_group_with_few_positives_is_not_said_to_have_none(tmp_path: Path) -> None:
+    group = np.where(np.cumsum(REPAID == "yes") <= 3, "other", SEX)
+    found = examine_table(write(tmp_path, sex=group), **ALL)
+    assert "group 'other' has only 3 positive labels: 4 or more tell of a true positive rate" in said(
+        found, "rates"
+    )
+    assert "it has no" not in said(found, "rates")
 
 
 def test_an_audit_is_not_blocked_by_labels_that_may_still_come(tmp_path: Path) -> None:

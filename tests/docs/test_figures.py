@@ -95,18 +95,14 @@ def test_the_page_on_what_a_table_allows_shows_what_its_command_prints(tmp_path,
 #: Commands that print what their file of results has, the page that shows it, and how many lines (None: all).
 STORED = [
     ("benchmarks.promise", "concepts/promise.md", None),
-    *(
-        (f"benchmarks.promise {options} --out results/promise_{name}.csv", "concepts/promise.md", most)
-        for name, options, most in (
-            ("hostile", "--hostile --methods default", None),
-            ("mixed", "--mixed --methods default", None),
-            ("price", "--mixed --step 2 --methods default half-price any-price", 3),
-        )
-    ),
+    ("benchmarks.promise --hostile", "concepts/promise.md", None),
+    ("benchmarks.promise --mixed", "concepts/promise.md", None),
+    ("benchmarks.promise --wide --trials 6", "concepts/promise.md", 1),
     (
-        "benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv",
+        "benchmarks.promise --mixed --step 2 --methods default half-price any-price "
+        "--out results/promise_price.csv",
         "concepts/promise.md",
-        1,
+        3,
     ),
     ("benchmarks.settings", "concepts/promise.md", None),
     ("benchmarks.exploration", "strategies/fare.md", None),

@@ -64,6 +64,7 @@ def test_more_labels_certify_more_often_and_fewer_groups_apart_less(page):
 @pytest.mark.parametrize(("field", "value", "words"), [
     ("smallest", "60", "from 2 to 50"), ("groups", "9", "from 2 to 4"),
     ("tolerance", "2", "from 0.04 to 0.25"), ("budget", "", "from 20"),
+    ("rows", "20000.5", "a whole number from 500 to 1,000,000,000"), ("budget", "20000", "all 20,000 rows"),
 ])  # fmt: skip
 def test_a_number_that_cannot_be_is_named_with_its_limits(page, field, value, words):
     page.fill(f"[name={field}]", value)

@@ -39,7 +39,7 @@ def test_the_page_explains_misses_by_experiments(tmp_path):
     text = written(paper_like(shift=-5.0), tmp_path, tmp_path)
     assert "Within two joint standard errors on both numbers: more labels." in text
     assert "| ridge | 9 | 70.0 ± 0.1 |" in text
-    assert "No experiment has been run on this miss." in text
+    assert "No experiment has been run on these:" in text
 
 
 def test_the_commands_work_one_after_the_other(tmp_path, capsys):

@@ -62,7 +62,7 @@ def test_the_promise_is_counted_from_the_models_that_call_themselves_feasible(tm
     (tmp_path / "promise.csv").write_text(rows)
     (line,) = promise_line(tmp_path / "promise.csv", "populations")
     assert "On 4 populations, 50.0 % of the models" in line
-    assert "50 % say that the labels do not suffice, 50 % of these needlessly" in line
+    assert "50 % say that the labels do not suffice, 50 % of these needlessly: they are within it" in line
     assert promise_line(tmp_path / "none.csv", "populations") == []
 
 
@@ -92,5 +92,5 @@ def test_the_first_page_is_short_and_links_to_the_pages_of_topics(tmp_path):
         assert f"(results/{page.name})" in first
         assert page.read_text() in text
     assert "## Ten simulated populations" in (tmp_path / "results" / "unseen.md").read_text()
-    assert "(results/runs.md) do." in first
+    assert "(results/runs.md) run them." in first
     assert (tmp_path / "img" / "results" / "takehome.png").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -90,8 +90,13 @@ class _Asked:
     def command(self, name: str, *options: tuple[str, str]) -> str:
         """Return the command that does a task."""
         given = [("protected", one) for one in self.protected] + [*options]
-        given += [("positive", one) for one in self.positive]
+        if name != "new":  # which has --classes
+            given += [("positive", one) for one in self.positive]
+        if name != "audit" and self.keep:
+            given.append(("keep", ",".join(self.keep)))
         given += [("missing-groups", self.missing_groups)] if self.missing_groups else []
+        form = {} if self.form is None else asdict(self.form)
+        given += [(option, value) for option, value in form.items() if value is not None]
         return shlex.join(["fairask", name, self.place, *(w for o, v in given for w in (f"--{o}", v))])
 
 
@@ -171,7 +176,8 @@ def _columns(asked: _Asked, out: set[str | None], found: Examination) -> Encoder
     if encoder is None:
         return None
     features = len(encoder.feature_names_out)
-    found.add("columns", "ok", f"{len(encoder.columns):,} can be learned from, as {features:,} features")
+    made = f"{features:,} feature{'' if features == 1 else 's'}"
+    found.add("columns", "ok", f"{len(encoder.columns):,} can be learned from, as {made}")
     constant = [name for name, why in encoder.left_out.items() if why == CONSTANT]
     if constant:
         found.add("columns", "warn", f"left out, one value only: {listed(constant)}")
@@ -242,11 +248,14 @@ def _rates(
             # What the group's own labels say counts, and the table's share as one label more.
             own = (n + share) / (int(((groups == name) & (answers >= 0)).sum()) + 1)
             more = math.ceil((FEWEST_LABELS - n) / own)
-            none = "no" if not n else f"only {n}"
-            what = (
-                f"group {name!r} has {none} {kind} label{'' if n == 1 else 's'}: it has no "
-                f"{'true' if value else 'false'} positive rate, and a gap of 0 would mean nothing"
-            )
+            rate = f"{'true' if value else 'false'} positive rate"
+            if n:
+                few = (
+                    f"only {n} {kind} label{'' if n == 1 else 's'}: {FEWEST_LABELS} or more tell of a {rate}"
+                )
+            else:
+                few = f"no {kind} labels: it has no {rate}, and a gap of 0 would mean nothing"
+            what = f"group {name!r} has {few}"
             remedy = f"label about {more:,} more rows of it, merge it with another, or compare --metric dp"
             found.add("rates", "blocked", what, remedy)
         (smallest, small), (_, second), *_ = sorted(have.items(), key=lambda item: item[1])
@@ -367,7 +376,7 @@ def _tasks(
     known = [*unused, *([asked.label] if asked.label else [])]
     add(
         "train", "choose rows to label, and learn from them", protected, {"columns", "groups"},
-        asked.command("new", ("classes", "NO,YES"), *goal, *_dropped(known)),
+        asked.command("new", ("classes", _classes(asked, answers)), *goal, *_dropped(known)),
     )  # fmt: skip
     add(
         "simulate", "see what labels would buy", label | protected, {"columns", "groups", "labels", "rates"},
@@ -384,6 +393,16 @@ def _tasks(
     now = "decide from the labels of this table, if they are a random part of it"
     labels = ("known", asked.label or "")
     add("audit now", now, needs | label, parts | {"labels", "rates"}, asked.command("audit", *said, labels))
+
+
+def _classes(asked: _Asked, answers: npt.NDArray[np.int64] | None) -> str:
+    """Name the two labels, the positive one last; NO,YES where the table does not say."""
+    if answers is None or asked.label is None:
+        return "NO,YES"
+    cells = np.array([cell or "" for cell in texts(asked.table.column(asked.label))])
+    no, yes = (np.unique(cells[answers == value]).tolist() for value in (0, 1))
+    plain = len(no) == len(yes) == 1 and "," not in no[0] + yes[0]
+    return f"{no[0]},{yes[0]}" if plain else "NO,YES"
 
 
 def _dropped(columns: Sequence[str]) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from os import PathLike
@@ -897,6 +898,7 @@ class FairActiveLearner:
                     "read it with the version of fairask that wrote it",
                 )
             codes = None if state["pool"] else np.load(inside["groups.npy"], allow_pickle=False)
+            own = X is None
             if X is None and "X.npz" in inside:
                 X = load_npz(inside["X.npz"])
             elif X is None and "X.npy" in inside:
@@ -916,7 +918,8 @@ class FairActiveLearner:
                 raise ValueError(f"this learner was made with {one}={made}; load(path, {one}=...) must match")
         if groups is not None and columns is not None and column_names(X) is not None:
             X = columns.features(X)
-        learner = cls(X, groups, **settings)
+        with damaged() if own else nullcontext():  # of a caller's table, what is wrong is said as it is
+            learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
             raise UserError(
                 f"X is not the table that the learner in {name} was made with",

@@ -157,6 +157,20 @@ def test_a_file_whose_settings_are_damaged_is_refused_by_its_name(tmp_path):
         FairActiveLearner.load(hurt)
 
 
+def test_a_file_whose_table_is_damaged_is_refused_by_its_name(tmp_path):
+    whole, hurt = tmp_path / "whole", tmp_path / "hurt"
+    made()[0].save(whole)
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(hurt, "w") as new:
+        for name in old.namelist():
+            kept = old.read(name)
+            new.writestr(name, kept[:-8] + np.float64(np.inf).tobytes() if name == "X.npy" else kept)
+    with pytest.raises(UserError, match=r"hurt is damaged.*Input X contains infinity"):
+        FairActiveLearner.load(hurt)
+    with pytest.raises(ValueError, match="Input X contains infinity") as refused:
+        FairActiveLearner.load(whole, X=np.full((400, 3), np.inf))
+    assert not isinstance(refused.value, UserError)
+
+
 def test_corrections_and_skips():
     learner, y = made(strategy="passive", batch_size=100)
     query = learner.ask()

@@ -110,6 +110,26 @@ def test_cells_give_the_same_features_in_every_container(
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
+def test_gaps_and_many_plain_digits_are_read_alike_in_every_container(container: str, tmp_path: Path) -> None:
+    cells: Cells = {
+        "score": ["?" if i % 7 == 0 else str(i % 5) for i in range(N)],
+        "income": [str(900 + 41 * i * i) for i in range(N)],
+        "job": [("clerk", "n/a", " ?", "nurse")[i % 4] for i in range(N)],
+        "opened": ["NA" if i % 9 == 0 else day.isoformat() for i, day in enumerate(DAYS)],
+    }
+    table = read_table(CONTAINERS[container](tmp_path, cells))
+    encoder = fit_encoder(table)
+    assert encoder.feature_names_out == [
+        *("score", "score is missing", "income", "job=nurse", "job is missing", "opened", "opened is missing")
+    ]
+    reference = read_table(csv(tmp_path, cells))
+    np.testing.assert_array_equal(encoder.transform(table), fit_encoder(reference).transform(reference))
+    frame = pd.DataFrame(cells)
+    np.testing.assert_array_equal(encoder.transform(frame), encoder.transform(reference))
+    np.testing.assert_array_equal(fit_encoder(frame).transform(frame), encoder.transform(reference))
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
 def test_a_decimal_comma_in_one_column_says_how_the_others_are_written(
     container: str, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,19 @@ def test_levels_and_missing_values_that_were_not_seen_have_no_feature() -> None:
         encoder.transform(pd.DataFrame({"x": [1.0]}))
 
 
+@pytest.mark.parametrize(
+    "value", ["2024-05-01", datetime.date(2024, 5, 1), True, 7, 1234567.25, "$1,200", "k"]
+)
+def test_a_column_of_one_value_and_gaps_is_like_itself(value: object) -> None:
+    """The warning of other values stood also for the table of the fit."""
+    table = pa.table({"x": np.arange(100.0), "once": [value, None] * 50})
+    encoder = fit_encoder(table)
+    assert encoder.feature_names_out == ["x", "once is missing"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert encoder.transform(table)[:, 1].tolist() == [0.0, 1.0] * 50
+
+
 def test_the_encoder_goes_through_json_and_pickle() -> None:
     encoder = fit_encoder(TABLE)
     again = Encoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
@@ -130,3 +144,13 @@ def test_a_column_that_was_asked_for_and_cannot_train_is_refused() -> None:
         fit_encoder(TABLE, required=["name"])
     with pytest.raises(TableError, match=r"no column is left to learn from \('country': one value only\)"):
         fit_encoder(TABLE, ["country"])
+
+
+def test_a_column_that_had_gaps_and_is_empty_now_is_named() -> None:
+    encoder = fit_encoder(pa.table({"income": [1.5, None, 2.5, 4.0] * 10, "job": ["a", None, "b", "c"] * 10}))
+    with pytest.warns(InputWarning) as told:
+        encoder.transform({"income": [None] * 40, "job": [None] * 40})
+    said = str(told[0].message)
+    assert "column 'income': all 40 values are missing" in said
+    assert "column 'job': all 40 values are missing" in said
+    encoder.transform({"income": [1.5] + [None] * 39, "job": ["a"] + [None] * 39})

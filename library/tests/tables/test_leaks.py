@@ -7,8 +7,9 @@ import pytest
 from fairask import FairActiveLearner
 from fairask.errors import ColumnWarning
 from fairask.pools import open_pool
+from fairask.tables.encoder import fit_encoder
 from fairask.tables.labels import prepare
-from fairask.tables.leaks import column_of, columns_that_tell, said_column
+from fairask.tables.leaks import column_of, columns_that_tell, group_leaks, said_column
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(2, size=600)
@@ -75,6 +76,20 @@ def test_a_column_that_tells_the_group_is_named_unless_the_group_may_be_read() -
         "column 'title' alone tells the group (1.000 of rows): drop it if nobody may know it"
     ]
     assert "tells the group" not in " ".join(prepare(table, label="paid", protected="sex").notes)
+
+
+@pytest.mark.parametrize("words", [("0", "1"), ("no", "yes"), (False, True)])
+def test_columns_that_tell_the_group_together_are_named_however_they_are_written(
+    words: tuple[object, object],
+) -> None:
+    race = np.arange(400) % 4
+    table = pa.table({f"race_{one}": [words[int(r == one)] for r in race] for one in (1, 2, 3)})
+    encoder = fit_encoder(table)
+    said = group_leaks(encoder.transform(table), race == 0, encoder.feature_names_out)
+    assert said == [
+        "columns 'race_1', 'race_2', 'race_3' together tell the group (1.000 of rows): drop them if nobody "
+        "may know it"
+    ]
 
 
 @pytest.mark.parametrize("whole", [True, False])

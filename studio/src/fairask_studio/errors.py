@@ -35,6 +35,19 @@ class StudyError(UserError):
         return self.what if self.remedy == _NOTHING_CHANGED else super().__str__()
 
 
+def in_sentences(error: UserError) -> str:
+    """Say what is wrong and what to do about it, as sentences of a page.
+
+    Examples
+    --------
+    >>> in_sentences(StudyError("x.csv is empty", "Give a file with rows"))
+    'x.csv is empty. Give a file with rows.'
+    """
+    if error.remedy == _NOTHING_CHANGED:
+        return error.what
+    return f"{error.what}. {error.remedy[:1].upper()}{error.remedy[1:].rstrip('.')}."
+
+
 class NotYoursError(StudyError):
     """This person may not answer the row: never handed out, lease ended, or answered in full."""
 

@@ -120,6 +120,10 @@ def _suffix(path: Path) -> str:
     return suffix
 
 
+class _NoLabels(StudyError):
+    """A sheet of rows to label has no label yet."""
+
+
 def check_sheet_place(path: Path, told: Callable[[int, str], bool]) -> None:
     """Raise StudyError unless rows to label can be written to ``path`` without losing anything.
 
@@ -133,6 +137,11 @@ def check_sheet_place(path: Path, told: Callable[[int, str], bool]) -> None:
         return
     try:
         found = read_labels(path)
+    except _NoLabels as error:
+        raise StudyError(
+            f"{path} holds rows to label, of which none has a label yet",
+            "Label them and tell them, or choose another name with -o",
+        ) from error
     except StudyError as error:
         raise StudyError(
             f"{path} exists and is no file of rows to label ({error.what})", "Choose another name with -o"
@@ -171,7 +180,7 @@ def read_labels(path: Path, form: TableFormat | None = None) -> Told:
             _add(told, record["row"], label, str(record.get("note") or ""), f"{path.name}, line {line}")
             told.returned.append(_returned(told.rows[-1], record, _OWN))
     if records and not told.rows:
-        raise StudyError(
+        raise _NoLabels(
             f"{path.name} has {len(records):,} rows and no label",
             "Fill in the column label, save the file, and tell it again",
         )

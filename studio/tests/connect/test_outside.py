@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi import HTTPException
 
-from fairask_studio import Study
+from fairask_studio import Study, StudyError
 from fairask_studio.connect import webhook
 from fairask_studio.connect.connector import Link, ToolUnreachable
 from fairask_studio.connect.labelstudio import open_client
@@ -162,3 +162,32 @@ def test_webhooks_images_and_label_studio_keep_to_it(
     with open_client(place, "token") as client, pytest.raises(Exception, match=WITHIN):
         client.projects.get(1)
     assert inner.asked == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://labels.example:http/", "http://labels.example:99999/", "http://labels.example:0/", "http:///x",
+        "http://[::1/", "https://a\x1b/", "https://\u202e/", "ftp://labels.example/", "labels.example",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_called_is_refused_before_anything_is_served(
+    make: Callable[..., Study], address: str
+) -> None:
+    study = make()
+    for use in (
+        lambda: Webhooks(study, [address]),
+        lambda: WebhookTool(study, Link("webhook", "webhook", address), SECRET),
+        lambda: open_client(address, "token").__enter__(),
+    ):
+        with pytest.raises(StudyError, match="is not an address"):
+            use()
+    if "://" in address:
+        with pytest.raises(StudyError, match=r"--media .* is not an address"):
+            Media.of([address], study.target)
+
+
+@pytest.mark.parametrize("cell", ["https://[x/a.png", "https://media.example/\ud800.png", "https://[]/"])
+def test_a_cell_that_is_no_address_is_said_to_be_none(cell: str) -> None:
+    with pytest.raises(HTTPException):
+        Media.of(["https://media.example"], "nowhere").read(cell)

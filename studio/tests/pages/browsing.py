@@ -100,7 +100,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     # The browser logs refusals (a wrong token, no such page) by itself, and a server that has stopped.
-    logged = re.compile("status of (401|404|409|422|503)|ERR_CONNECTION_REFUSED")
+    logged = re.compile("status of (401|403|404|409|422|502|503)|ERR_CONNECTION_REFUSED")
     assert [fault for fault in faults if not logged.search(fault)] == []
 
 

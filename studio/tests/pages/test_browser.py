@@ -67,6 +67,7 @@ def test_labelling_with_the_keyboard_alone(make: Make, new_page: Callable[..., P
         assert shown_row(page) == first
         page.keyboard.press("1")
         expect(page.locator("#correcting")).to_be_hidden()
+        expect(page.locator("#told")).to_contain_text("Saved: bad.")
         assert study.learner().labels_.tolist() == ["bad"]
 
         page.keyboard.press("?")
@@ -248,17 +249,20 @@ def test_the_dock_never_moves(make: Make, new_page: Callable[..., Page], phone: 
         press = page.tap if phone else page.click
         page.goto(f"{url}/label")
         places = set()
+        shown_row(page)
+        expect(page.locator("#guide")).to_be_visible()  # over the row: nobody judges it unseen
+        expect(page.locator("#answers .answer:enabled")).to_have_count(0)
+        press("#guide-close")
         for number in range(12):
             shown_row(page)
             places.add(
                 str([page.locator(name).bounding_box() for name in ("#answers", "#skip", "#undo", "#note")])
             )
-            if number == 1:
-                press("#guide-close")
             if number == 2:
-                press("#guide-open")  # a sheet, or beside
+                press("#guide-open")
                 expect(page.locator("#guide")).to_be_visible()
                 press("#guide-close")
+                shown_row(page)
             press("#answers .answer >> nth=1")
             expect(page.locator("#told")).to_contain_text("Saved: good. Undo")
             expect(page.locator("#progress")).to_contain_text(f"{number + 1} by you")

@@ -109,6 +109,7 @@ def test_reading_begins_when_all_images_are_there(
         page.keyboard.press("1")
         expect(page.locator("#answers .answer:enabled")).to_have_count(0)
         assert page.get_attribute("#card", "data-ready") is None
+        assert len(held) == 1  # pictures of later rows do not keep this one waiting
         for route in held:
             route.continue_()
         shown_row(page)
@@ -116,6 +117,8 @@ def test_reading_begins_when_all_images_are_there(
         page.keyboard.press("1")
         expect(page.locator("#progress")).to_contain_text("1 by you")
         assert study.status()["labels"] == 1
+        page.goto(f"{url}/model")  # before there is one, too
+        expect(page.locator("main")).to_contain_text("The model cannot see the images in 'photo'")
 
 
 def test_a_picture_that_is_missing_can_be_skipped_on_a_phone(

@@ -110,9 +110,8 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
     spare = [row for row in range(200) if row not in study.state().log.position][:20]
     file = tmp_path / "gold.csv"
     lines = [f"{row},good,," for row in spare[1:]]
-    file.write_text(
-        "\n".join(["row,gold,use,explanation", f"{spare[0]},good,practice,Income is enough.", *lines])
-    )
+    why = "Income is enough. " * 100
+    file.write_text("\n".join(["row,gold,use,explanation", f"{spare[0]},good,practice,{why}", *lines]))
     with serving(create_app(study, train=False)) as url:
         # The owner makes a labelled row a worked example, and brings the other known rows in by a file.
         ada = new_page()
@@ -143,8 +142,10 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
         shown_row(bob)
         bob.keyboard.press("1")
         expect(bob.locator("#verdict-title")).to_have_text("You said bad; the answer is good.")
-        expect(bob.locator("#verdict-why")).to_have_text("Income is enough.")
+        expect(bob.locator("#verdict-why")).to_have_text(why.strip())
         expect(bob.locator("#go-on")).to_be_focused()
+        for part in ("#verdict-title", "#go-on", "#answers"):  # however long the explanation is
+            expect(bob.locator(part)).to_be_in_viewport(ratio=1)
         faultless(bob, "practice-390")
         bob.keyboard.press("Enter")
         expect(bob.locator("#practice")).to_be_hidden()

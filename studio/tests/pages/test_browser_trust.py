@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 from sqlalchemy import text
 
 from fairask_studio import Study
@@ -127,7 +127,7 @@ def test_an_answer_after_the_session_ended_is_sent_after_signing_in(
         page.keyboard.type("twelve hours later")
         page.keyboard.press("Escape")
         page.keyboard.press("2")
-        expect(page).to_have_url(f"{url}/signin")
+        expect(page).to_have_url(f"{url}/signin?ended")
         assert study.status()["labels"] == 0
         sign_in()
         expect(page.locator("#progress")).to_contain_text("1 by you")
@@ -193,6 +193,117 @@ def test_two_answers_given_offline_are_kept_when_the_tab_is_closed(
         expect(page.locator("#progress")).to_contain_text("2 by you")
         assert sorted(study.learner().labels_.tolist()) == ["bad", "good"]
         assert page.evaluate("Object.keys(localStorage).filter((k) => k.includes('outbox')).length") == 0
+
+
+def test_what_stands_between_may_answer_for_the_studio_and_no_answer_is_lost(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.draw(10)
+    said = [
+        (502, "<h1>Bad Gateway</h1>"),
+        (403, "<h1>Who are you?</h1>"),
+        (200, "<h1>Welcome to this WLAN</h1>"),
+    ]
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        server = StandIn(page)
+        page.goto(f"{url}/label")
+        shown_row(page)
+
+        def between(route: Route) -> None:
+            status, body = said.pop(0)
+            server.handler = between if said else None
+            route.fulfill(status=status, body=body, content_type="text/html")
+
+        server.handler = between
+        page.keyboard.press("2")
+        expect(page.locator("#told")).to_have_text("1 answer waits to be sent")
+        expect(page.locator("#alert")).to_have_text("The server answered 502. Trying again…")
+        expect(page.locator("#told")).to_contain_text("Saved: good.")
+        expect(page.locator("#alert")).to_be_hidden()
+        assert said == []
+        assert study.learner().labels_.tolist() == ["good"]
+
+
+def test_a_page_from_before_signing_in_again_keeps_its_answer(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.draw(10)
+    study.people.add("ada", "owner")
+    token = study.people.add("bob")
+    with serving(create_app(study, train=False)) as url:
+        old = new_page()
+
+        def sign_in(page: Page) -> None:
+            page.fill("#token", token)
+            page.keyboard.press("Enter")
+            shown_row(page)
+
+        old.goto(url)
+        sign_in(old)
+        new = old.context.new_page()
+        new.goto(f"{url}/label")
+        new.click("#signout")
+        sign_in(new)
+        old.keyboard.press("2")
+        expect(old.locator("#progress")).to_contain_text("1 by you")
+        assert study.learner().labels_.tolist() == ["good"]
+        # What one tab has answered, the other does not ask for again.
+        shown_row(old)
+        assert shown_row(new) == shown_row(old)
+        old.keyboard.press("1")
+        expect(old.locator("#progress")).to_contain_text("2 by you")
+        expect(new.locator("#progress")).to_contain_text("2 by you")
+        assert shown_row(new) == shown_row(old)
+
+
+def test_what_is_corrected_or_taken_back_offline_is_kept_when_the_tab_is_closed(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        offline = [False]
+        page.route(
+            "**/api/**", lambda route: route.abort("connectionrefused") if offline[0] else route.fallback()
+        )
+        page.goto(f"{url}/label")
+        first = shown_row(page)
+        page.keyboard.press("1")
+        expect(page.locator("#progress")).to_contain_text("1 by you")
+        page.keyboard.press("q")
+        expect(page.locator("#correcting")).to_be_visible()
+        assert shown_row(page) == first
+        offline[0] = True
+        page.keyboard.press("2")
+        expect(page.locator("#told")).to_have_text("1 answer waits to be sent")
+        second = shown_row(page)
+        assert second != first
+        context = page.context
+        page.close()
+        page = context.new_page()
+        page.goto(f"{url}/label")
+        expect(page.locator("#strip li").first).to_contain_text("good")
+        assert study.learner().labels_.tolist() == ["good"]
+
+        # An answer that is being sent, and may have arrived, is taken back at once, and given otherwise.
+        server = StandIn(page)
+        assert shown_row(page) == second
+        server.handler = lambda route: route.abort("connectionrefused")
+        page.keyboard.press("1")
+        expect(page.locator("#told")).to_have_text("1 answer waits to be sent")
+        shown_row(page)
+        page.keyboard.press("u")
+        expect(page.locator("#told")).to_have_text("What you took back waits to be sent")
+        assert shown_row(page) == second
+        page.keyboard.press("2")
+        expect(page.locator("#told")).to_have_text("1 answer waits to be sent")
+        server.handler = None
+        expect(page.locator("#progress")).to_contain_text("2 by you")
+        assert study.learner().labels_.tolist() == ["good", "good"]
 
 
 def test_the_end_notices_new_rows(make: Make, new_page: Callable[..., Page]) -> None:

@@ -102,6 +102,7 @@ def test_a_table_is_described_before_a_study_is_made_of_it(home: TestClient, tmp
     assert sent["preview"][1]["sex"] == "m"
     refused = home.post("/api/tables", params={"name": "x.csv"}, content=b"")
     assert refused.status_code == 422
+    assert refused.json()["detail"] == "x.csv is empty. Give a file with a header line and rows."
     broken = home.post("/api/tables", params={"name": "x.parquet"}, content=b"no parquet")
     assert broken.status_code == 422
     assert list(tmp_path.iterdir()) == []  # nothing is left

@@ -58,7 +58,7 @@ def test_people_of_the_home_page_own_its_studies_behind_a_proxy(tmp_path: Path) 
         assert new_study(client, root="/teams")["status"] == 201
         address = client.post("/teams/api/studies/comments/open").json()["address"]
         assert address.startswith("/teams/s/comments/?code=")
-        inside = client.get(address)
+        inside = client.get(address, headers={"sec-fetch-mode": "navigate"})
         assert inside.url.path == "/teams/s/comments/overview"
         assert client.get("/teams/s/comments/api/me").json() == {"name": "ada", "role": "owner"}
     noted = [(e.who, e.data["what"]) for e in _home_events(tmp_path)]
@@ -97,7 +97,8 @@ def test_a_server_has_one_database_for_each_study(postgres_url: str) -> None:
         assert "other" not in listed  # what cannot be made leaves nothing
         assert listed["comments"]["labels"] == 10
         address = home.post("/api/studies/comments/open").json()["address"]
-        assert home.get(address).url.path == "/s/comments/overview"
+        opened = home.get(address, headers={"sec-fetch-mode": "navigate"})
+        assert opened.url.path == "/s/comments/overview"
         assert home.put("/api/studies/comments", json={"archived": True}).status_code == 200
         assert {s["name"]: s["archived"] for s in home.get("/api/studies").json()}["comments"]
         assert home.post("/api/studies/comments/copy", json={"name": "again"}).status_code == 201

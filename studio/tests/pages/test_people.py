@@ -103,6 +103,40 @@ def test_an_invitation_signs_in_one_browser_once(team: tuple[Study, str]) -> Non
     assert bob.post("/api/people/bob/invitation", json={}).status_code == 403
 
 
+def test_a_link_that_a_chat_opens_to_show_it_still_signs_in(team: tuple[Study, str]) -> None:
+    study, _ = team
+    app = create_app(study, local=False, https=True, train=False)
+    link = f"/?code={study.people.invite('bob')}"
+    chat = TestClient(app, base_url="https://label.example.org")
+    for _ in range(2):
+        shown = chat.get(link)
+        assert (shown.status_code, shown.url.path) == (200, "/")
+        assert "Go on as bob" in shown.text
+    bob = TestClient(app, base_url="https://label.example.org")
+    opened = bob.get(link, headers={"sec-fetch-mode": "navigate"})
+    assert opened.url.path == "/label"
+    # What says nothing of itself, an old browser say, presses the button.
+    code = study.people.invite("bob")
+    old = TestClient(app, base_url="https://label.example.org")
+    assert old.post("/signin", data={"code": code}).url.path == "/label"
+    refused = old.post("/signin", data={"code": code})
+    assert (refused.status_code, refused.url.path) == (401, "/signin")
+
+
+def test_a_link_for_somebody_else_than_who_is_signed_in_asks_first(team: tuple[Study, str]) -> None:
+    study, _ = team
+    shared = browser(study)
+    shared.get(f"/?code={study.people.invite('ada')}")
+    code = study.people.invite("bob")
+    asked = shared.get(f"/?code={code}")
+    assert "The link is for bob. This browser is signed in as ada." in asked.text
+    assert "Stay ada" in asked.text
+    assert shared.get("/api/me").json()["name"] == "ada"
+    assert shared.post("/signin", data={"code": code}).url.path == "/label"
+    assert shared.get("/api/me").json()["name"] == "bob"
+    assert shared.get(f"/?code={study.people.invite('bob')}").url.path == "/label"  # nothing to ask
+
+
 def test_a_code_is_redeemed_by_the_api_and_ends_in_time(team: tuple[Study, str]) -> None:
     study, _ = team
     code = study.people.invite("bob", 3600)

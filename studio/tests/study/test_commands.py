@@ -152,6 +152,8 @@ def test_tell_refuses_a_sheet_that_slipped_and_takes_it_unchecked(run: Run) -> N
 def test_ask_does_not_write_over_labels_that_were_not_told(run: Run) -> None:
     small(run)
     run("ask", "s", "-o", "batch.csv")
+    said = run("ask", "s", "-o", "batch.csv", fails=True).output
+    assert "holds rows to label, of which none has a label yet" in said
     with Path("batch.csv").open(newline="") as file:
         rows = [int(row["row"]) for row in csv.DictReader(file)]
     filled(Path("batch.csv"), dict.fromkeys(rows[:3], "good"))

@@ -9,6 +9,8 @@ import csv
 import io
 import json
 import os
+import re
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from rich.console import Console
 from rich.text import Text
 from typer.testing import CliRunner
 
+from fairask.audit.certificate import written
 from fairask.cli._app import app
 from fairask.cli._screen import console
 from fairask.report.words import visible
@@ -35,6 +38,11 @@ OBEYED = {
     chr(c)
     for c in (*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), 0x2066, 0x061C)
 }
+
+
+#: A line break in a name, and what it would write into a line of its own.
+BREAK = "\r\nFORGED: certified\nFORGED\rFORGED"
+FORGED = re.compile(r"(?m)^\s*FORGED|\rFORGED")
 
 
 def table(path: Path) -> Path:
@@ -65,6 +73,7 @@ def fairask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         printed = found.stdout + found.stderr
         assert code is None or found.exit_code == code, printed
         assert not OBEYED & {*printed}, repr(printed)
+        assert not FORGED.search(printed), printed
         return printed
 
     yield run
@@ -72,6 +81,8 @@ def fairask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         if file.suffix in (".csv", ".txt", ".html", ".md", ".json", ".jsonl"):
             text = file.read_text("utf-8")
             assert not OBEYED & {*text}, (file, OBEYED & {*text})
+        if file.suffix == ".txt":
+            assert not FORGED.search(file.read_text("utf-8")), file
         if file.suffix == ".csv":
             for row in csv.reader(io.StringIO(file.read_text("utf-8"))):
                 assert not [cell for cell in row if cell[:1] in ("=", "@") or cell[:2] == "-2"], row
@@ -120,6 +131,40 @@ def test_no_command_lets_a_table_steer_the_terminal(fairask: Run, tmp_path: Path
     fairask("tell", "s", "no\x1b[2Jfile.csv", code=2)
 
 
+@pytest.mark.usefixtures("few_trees")
+def test_no_name_and_no_text_begins_a_line_of_its_own(fairask: Run, tmp_path: Path) -> None:
+    columns = {
+        f"income{BREAK}": [float(i * 7 % 31) for i in range(N)],
+        f"sex{BREAK}": [(f"men{BREAK}", "women")[i % 2] for i in range(N)],
+        f"said{BREAK}\x9b\u202e": [("yes", "no")[i % 3 == 0] for i in range(N)],
+        f"paid{BREAK}": [("yes", "no")[i % 5 == 0] for i in range(N)],
+    }
+    _, sex, said, paid = columns
+    pool = tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns), pool)
+    audit = ("audit", pool, "--predictions", said, "--protected", sex, "--positive", "yes")
+    shown = "sex\\r\\nFORGED: certified\\nFORGED"
+    assert shown in fairask(*audit, "--known", paid, "--out", "k", code=None)
+    assert shown in Path("k", "certificate.txt").read_text("utf-8")
+    assert shown in fairask("verify", "k")
+    certificate = Path("k", "certificate.json")
+    made = json.loads(certificate.read_text("utf-8"))
+    made["made_from"]["table"] += BREAK
+    certificate.write_text(written(made), "utf-8")
+    fairask("verify", "k", code=1)
+    fairask(*audit, "--budget", 40, "--out", "a", code=None)
+    fairask("new", pool, "--protected", sex, "--drop", f"{said},{paid}", "--to", "s", "--batch", 8)
+    fairask("ask", "s", "-o", "b.csv", "--as", "ada")
+    row = next(csv.DictReader(io.StringIO(Path("b.csv").read_text("utf-8"))))["row"]
+    fairask("study", "flags", "s", "--row", row, "--text", f"why{BREAK}", "--as", "ada")
+    assert "why\\r\\nFORGED" in fairask("study", "flags", "s")
+    fairask("study", "gold", "s", "--mark", 0, "--label", 1, "--why", f"so{BREAK}")
+    fairask("status", "s")
+    fairask("study", "backup", "s", "--to", f"copy{BREAK}")
+    fairask("export", "s", "-o", f"out{BREAK}")
+    fairask("studio", "s", "--host", "a\x9b.example", "--no-open", code=2)
+
+
 def test_colours_of_our_own_stay_and_those_of_data_are_shown() -> None:
     out = io.StringIO()
     screen = console(no_color=False)
@@ -129,6 +174,19 @@ def test_colours_of_our_own_stay_and_those_of_data_are_shown() -> None:
     assert "a\\x1b[2Jb" in out.getvalue()
     assert "c\\u009bd" in out.getvalue()
     assert isinstance(screen, Console)
+
+
+def test_what_processes_beside_the_server_write_cannot_steer_a_terminal() -> None:
+    code = (
+        "import logging, warnings; from fairask_studio.pages.processes import begin_process;"
+        "begin_process('fairask-test', nice=0); text = 'column a\\x1b[2J\\u202e';"
+        "print(text); warnings.warn(text); logging.getLogger('any').error(text)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    for printed in (done.stdout, done.stderr):
+        text = printed.decode("utf-8")
+        assert "column a\\x1b[2J\\u202e" in text
+        assert not OBEYED & {*text}
 
 
 def test_what_is_shown_of_json_is_the_same_json() -> None:

@@ -62,6 +62,8 @@ def test_a_column_that_means_something_else_is_refused_by_name(model: TableModel
         model.predict(POOL.assign(income=["a lot", *POOL["income"][1:]]))
     with pytest.raises(UserError, match="X has no column 'job'"):
         model.predict(POOL.drop(columns="job"))
+    with pytest.raises(TableError, match=r"column '.*' is one value, .*; Give a list for each column"):
+        model.predict(POOL.iloc[0].to_dict())
 
 
 def test_values_unlike_those_of_the_fit_are_named_in_a_warning(model: TableModel) -> None:
@@ -75,8 +77,10 @@ def test_values_unlike_those_of_the_fit_are_named_in_a_warning(model: TableModel
         InputWarning, match=r"column 'job': 80 of 80 known values are none of its 3 categories"
     ):
         model.predict(POOL.assign(job="NURSE"))
-    with pytest.warns(InputWarning, match="column 'income': 80 of 80 values are missing, and none was"):
+    with pytest.warns(InputWarning, match="column 'income': all 80 values are missing, and some were known"):
         model.predict(POOL.assign(income=np.nan))
+    with pytest.warns(InputWarning, match="column 'income': 60 of 80 values are missing, and none was"):
+        model.predict(POOL.assign(income=[*[None] * 60, *POOL["income"][60:]]))
     with pytest.warns(InputWarning, match="column 'income': 2. of 80 known values are above"):
         model.predict(POOL.assign(income=paid + 20_000))
     model.predict(POOL.iloc[:30])  # warnings are errors: like rows make none

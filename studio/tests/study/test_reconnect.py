@@ -40,7 +40,9 @@ def test_the_next_request_after_a_restart_works(make: Make, server: Server) -> N
     study.close()
 
 
-def test_a_server_that_is_away_is_said_and_nothing_is_acknowledged(make: Make, server: Server) -> None:
+def test_a_server_that_is_away_is_said_and_nothing_is_acknowledged(
+    make: Make, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
     study = make(new_database(server.url))
     (row,) = study.ask(1, "ada")
     token = study.people.add("ada", "owner")  # a durable write: what was leased before it is kept as well
@@ -52,6 +54,10 @@ def test_a_server_that_is_away_is_said_and_nothing_is_acknowledged(make: Make, s
     assert refused.status_code == 503
     assert "cannot be reached" in refused.json()["detail"]
     assert "cannot be reached" in client.get("/overview").text
+    for _ in range(3):  # pages that are open go on asking, and the log does not fill
+        assert client.post("/api/next", json={}).status_code == 503
+    said = [line for line in caplog.messages if "the database cannot be reached" in line]
+    assert 0 < len(said) == len(set(said))
     server.start()
     assert client.post("/api/answers", json={"row": row, "label": "good"}).status_code == 201
     study.close()

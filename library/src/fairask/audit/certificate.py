@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from fairask.audit.plan import QUESTIONS, ROUNDING
 from fairask.cards import card
 from fairask.checks import check_choice
-from fairask.report.words import enclosed, outward, visible
+from fairask.report.words import enclosed, one_line, outward, visible
 from fairask.tables.groups import UNKNOWN
 
 #: Name and version of what :meth:`Certificate.to_dict` writes.
@@ -353,15 +353,15 @@ class Certificate:
         lines = [
             self.headline(),
             f"  estimate {estimate}, bounds [{least:.4f}, {most:.4f}], {self.n_labels:,} labels",
-            f"  about: {self.target}",
+            f"  about: {one_line(self.target)}",
             f"  method: {self.method} ({self.valid}), metric {self.metric}, delta {self.delta:g}",
         ]
         for g, group in enumerate(self.groups):
             values = ", ".join(f"{_spoken(name)} {rate[g]:.3f}" for name, rate in self.rates.items())
             seen = f"{self.positives[g]} positives, {self.negatives[g]} negatives, " if self.n_labels else ""
-            lines.append(f"  group {group}: {seen}{values}")
+            lines.append(f"  group {one_line(group)}: {seen}{values}")
         lines.append(f"  {self.advice()}")
-        lines += ["  It rests on:"] + [f"  - {text}" for text in self.assumptions]
+        lines += ["  It rests on:"] + [f"  - {one_line(text)}" for text in self.assumptions]
         return "\n".join(lines)
 
     def to_html(self, also: Sequence[Certificate] = (), facts: Mapping[str, str] | None = None) -> str:
@@ -501,7 +501,7 @@ def written(document: Mapping[str, Any]) -> str:
     >>> written({"verdict": "refuted"})
     '{\\n "verdict": "refuted"\\n}\\n'
     """
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return visible(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def pages_of(document: Mapping[str, Any]) -> dict[str, str]:
@@ -512,7 +512,7 @@ def pages_of(document: Mapping[str, Any]) -> dict[str, str]:
     first, *also = (Certificate.from_dict(one) for one in document["certificates"].values())
     facts = dict(document["made_from"])
     text = "\n\n".join(str(c) for c in (first, *also))
-    text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n"
+    text += "\n\n" + "\n".join(one_line(f"{name}: {value}") for name, value in facts.items()) + "\n"
     return {"certificate.txt": visible(text), "certificate.html": first.to_html(also=also, facts=facts)}
 
 

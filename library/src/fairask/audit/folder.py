@@ -43,7 +43,7 @@ from fairask.metrics import Int
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files, local_path, name_of
 from fairask.pools.source import open_table, table_digest
-from fairask.report.words import repeats_sentence
+from fairask.report.words import one_line, repeats_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
@@ -594,7 +594,7 @@ def _by_target(
 
 def _about(place: str, pool: Mapping[str, Any], columns: Mapping[str, Any]) -> str:
     sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(pool["groups"].items()))
-    return (
+    return one_line(
         f"{name_at(place)}: {pool['rows']:,} rows, predictions "
         f"{columns['predictions']}, groups by {', '.join(as_specs(columns['protected']))} ({sizes})"
     )

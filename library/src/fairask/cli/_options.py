@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 
 from fairask.defaults import BATCH, BUDGET
 from fairask.errors import UserError
+from fairask.report.words import one_line
 
 if TYPE_CHECKING:
     from fairask.tables import TableFormat
@@ -195,7 +197,9 @@ class Output:
                 raise UserError(f"there is no folder {path.parent}", f"Make it first: mkdir -p {path.parent}")
 
 
-def say(as_json: bool, data: dict[str, object], words: str) -> None:
-    """Print the words, or with ``--json`` the data."""
+def say(as_json: bool, data: dict[str, object], words: str | Sequence[str]) -> None:
+    """Print the words, or with ``--json`` the data. Of several words each is one line, whatever it names."""
+    if not isinstance(words, str):
+        words = "\n".join(map(one_line, words))
     # Not typer's echo, which would leave out what the data have of colours.
     print(json.dumps(data, ensure_ascii=False) if as_json else words, flush=True)

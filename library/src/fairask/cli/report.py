@@ -59,4 +59,4 @@ def report(
     words = [document["title"], *(str(file) for file in files), document["notice"]]
     if open_facts:
         words.insert(1, f"Left open, give them with --fact NAME=TEXT: {'; '.join(open_facts)}")
-    say(as_json, {**document, **named}, "\n".join(words))
+    say(as_json, {**document, **named}, words)

@@ -89,7 +89,7 @@ def verify(
     else:
         found = _by_studio(study, None, None, key)
         words, wrong = str(found), "Not whole:"
-    said = words if found.sound else "\n".join([wrong, *found.problems])
+    said = [words] if found.sound else [wrong, *found.problems]
     say(as_json, {**vars(found), "sound": found.sound}, said)
     if not found.sound:
         raise typer.Exit(1)

@@ -280,19 +280,21 @@ class SafeChoice:
         return float(max(np.quantile(gaps, 0.5 * miss / pairs, axis=-1).max(), 0.0))
 
 
-#: By which power of the labels the smallest limit of a gap falls, and the deviation of that power: a little
-#: slower than a root, because the pool is a sample too.
-_POWER, _POWER_DEVIATION = 0.42, 0.15
-#: Deviation of the logarithm of a limit around that law, and rounds over which it is evened out.
-_NOISE, _ROUNDS = 0.3, 8
-#: A range of labels is not given if its ends are further apart than this factor, or so many times the labels.
-_WIDEST, _FURTHEST = 3.0, 20.0
+#: By which power of the labels the smallest limit of a gap falls: a little slower than a root, because the
+#: pool is a sample too.
+_POWER = 0.42
+#: Rounds over which the limit is evened out. Older ones say too little: where they were low, rounds end.
+_ROUNDS = 3
+#: Labels before which nothing is said, how far off a range allows the number to be, and how many times the
+#: labels at hand it may be to be named at all.
+_LEAST, _FACTOR, _FURTHEST = 150, 2.0, 8.0
 
 
 def labels_needed(rounds: Sequence[tuple[float, float]], tolerance: float) -> tuple[int, int] | None:
     """Estimate with how many labels a model of use has its limit within the tolerance.
 
-    The limit falls almost as the root of the labels does. The last rounds are evened out.
+    The limit falls almost as the root of the labels does. The last rounds are evened out. The range is a
+    factor of two to both sides, as far as it is above the labels at hand.
 
     Parameters
     ----------
@@ -302,27 +304,23 @@ def labels_needed(rounds: Sequence[tuple[float, float]], tolerance: float) -> tu
     Returns
     -------
     pair of int or None
-        The range, above the labels at hand; None where it would be too wide to be of use.
+        The range; None with fewer than 150 labels, or where far more are needed than are at hand.
 
     Examples
     --------
     >>> labels_needed([(100, 0.2), (150, 0.16), (200, 0.14)], 0.1)
-    (290, 800)
-    >>> labels_needed([(100, 0.9)], 0.1) is None
+    (240, 950)
+    >>> labels_needed([(100, 0.11)], 0.1) is None
     True
     """
     last = np.array(rounds[-_ROUNDS:], dtype=np.float64)
     n = float(last[-1, 0])
     # A constant answer has no gap, and so no width of an interval.
     away = np.log(np.maximum(last[:, 1], 1e-3) / max(tolerance, 1e-3)) - _POWER * np.log(n / last[:, 0])
-    excess = max(float(away.mean()), 0.0)
-    middle = np.log(n) + excess / _POWER
-    deviation = np.hypot(_NOISE / _POWER / len(last) ** 0.5, excess * _POWER_DEVIATION / _POWER**2)
-    low, high = np.exp(middle - deviation), np.exp(middle + deviation)
-    low = max(low, 1.1 * n)
-    high = max(high, 1.3 * low)
-    if high > _WIDEST * low or low > _FURTHEST * n:
+    middle = n * float(np.exp(max(away.mean(), 0.0) / _POWER))
+    if n < _LEAST or middle > _FURTHEST * n:
         return None
+    low, high = max(middle / _FACTOR, n + 10.0), middle * _FACTOR
     low, high = (int(np.ceil(value / 10.0)) * 10 for value in (low, high))
     return low, high
 

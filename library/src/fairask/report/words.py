@@ -155,6 +155,15 @@ def visible(text: str) -> str:
     return _OBEYED.sub(lambda found: ("\\x%02x" if found[0] < " " else "\\u%04x") % ord(found[0]), text)
 
 
+def one_line(text: object) -> str:
+    r"""Return a text in one line, control characters and line breaks shown: no name begins a line of its own.
+
+    >>> print(one_line("sex\ncertified\x1b[2J"))
+    sex\ncertified\x1b[2J
+    """
+    return visible(str(text)).replace("\r", "\\r").replace("\n", "\\n")
+
+
 @dataclass(frozen=True)
 class Guess:
     """A number with its limits; infinite limits where it is from one trial.

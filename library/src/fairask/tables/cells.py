@@ -29,6 +29,8 @@ _STAND_INS = frozenset(
     )
 )
 _SIGNS = r"%|‰|\$|€|£|¥|₹|₽|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN)"
+#: Most categories of a column. More would give more features than a few hundred labels can tell apart.
+MOST_LEVELS = 100
 #: Different numbers from which on a few other words are taken for gaps in a column of numbers.
 _MANY = 20
 #: Largest share of words in a column of numbers that are taken for gaps in it.
@@ -107,6 +109,35 @@ def coded(column: Column) -> tuple[list[object], npt.NDArray[np.int64]]:
     if gone:
         codes = np.where(np.isin(codes, gone), -1, codes)
     return values, codes
+
+
+def without_gaps(column: Arrow) -> Arrow:
+    """Return a column of texts whose words for "unknown" in a file, such as ? or NA, are missing values.
+
+    >>> import pyarrow as pa
+    >>> without_gaps(pa.array(["a", " ?", "NA"])).to_pylist(), without_gaps([1, "n/a"])
+    (['a', None, None], [1, None])
+    """
+    if isinstance(column, Sequence | np.ndarray):
+        gone = [isinstance(v, str) and v.strip() in MISSING for v in column]
+        return [None if g else v for g, v in zip(gone, column, strict=True)] if any(gone) else column
+    pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
+    packed = pa.types.is_dictionary(column.type)
+    if not is_text(column.type.value_type if packed else column.type):
+        return column
+    if packed:
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        words = {str(v).strip() for chunk in chunks for v in chunk.dictionary.to_pylist()}
+        if words.isdisjoint(MISSING):
+            return column
+        column = pc.cast(column, column.type.value_type)
+    gone = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING, column.type))
+    return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column
+
+
+def crowded(different: int, known: int) -> bool:
+    """Whether a column has too many different values to be categories."""
+    return different > MOST_LEVELS or (different > 20 and different > 0.5 * known)
 
 
 def listed(values: Sequence[str], most: int = 8) -> str:
@@ -286,7 +317,8 @@ def recognise(
     comma : bool
         Whether a comma that could be either stands between thousands rather than before decimals.
     typed : bool
-        Whether the source has types, so that plain digits that are kept as texts are no numbers.
+        Whether the source has types: plain digits that are kept as texts are categories then, as long as
+        they are not too many for that and nothing such as ? stands for a missing one.
 
     Examples
     --------
@@ -302,6 +334,13 @@ def recognise(
         return None
     values, codes = coded(column)
     words = [str(value) for value in values]
+    gaps = np.array([word.strip() in MISSING for word in words])
+    if gaps.any():
+        typed = False
+        words = [word for word, gap in zip(words, gaps, strict=True) if not gap]
+        codes = np.append(np.where(gaps, -1, np.cumsum(~gaps) - 1), -1)[codes]
+    if not words:
+        return None
     rows = np.bincount(codes[codes >= 0], minlength=len(words))
     said = decimal is not None or thousands is not None
     if not said:
@@ -393,6 +432,9 @@ def read_cells(
     headings: dict[str, list[str]] = {}
     signs: list[str] = []
     columns = dict(zip(table.column_names, table.columns, strict=True))
+    for at, name in enumerate(columns):
+        if (known := without_gaps(columns[name])) is not columns[name]:
+            table = table.set_column(at, table.schema.field(name).with_type(known.type), known)
     read = recognise_all(columns, decimal=decimal, thousands=thousands, comma=comma, typed=typed)
     for name, found in read.items():
         if found.note:
@@ -456,7 +498,8 @@ def _numbers(
     if len(signs - {""}) > 1:
         return None  # dollars and euros are no common scale
     sign = "".join(signs)
-    if typed and not (sign or styled or bracketed or n_numbers < len(words)):
+    plain = not (sign or styled or bracketed or n_numbers < len(words))
+    if typed and plain and not crowded(len(words), int(rows.sum())):
         return None
     out = Recognised(style, _as_array("number", numbers, codes), detail=sign)
     if styled and not said:
@@ -562,7 +605,7 @@ def _as_array(kind: str, values: Sequence[object], codes: npt.NDArray[np.int64])
 
 
 def _is_stand_in(text: str) -> bool:
-    return " ".join(text.lower().split()) in _STAND_INS
+    return text.strip() in MISSING or " ".join(text.lower().split()) in _STAND_INS
 
 
 def _is_code(text: str) -> bool:

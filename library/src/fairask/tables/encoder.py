@@ -17,7 +17,18 @@ import numpy.typing as npt
 
 from fairask.errors import InputWarning, TableError, suggest
 from fairask.tables.arrow import Arrow, Column, Out, frame_table, is_text, kind_of, optional
-from fairask.tables.cells import Reading, as_numbers, coded, listed, recognise_all, text_of, unread_number
+from fairask.tables.cells import (
+    MOST_LEVELS,
+    Reading,
+    as_numbers,
+    coded,
+    crowded,
+    listed,
+    recognise_all,
+    text_of,
+    unread_number,
+    without_gaps,
+)
 from fairask.tables.text import (
     WORDS_OF_NAMES,
     WORDS_OF_TEXT,
@@ -31,8 +42,6 @@ from fairask.tables.text import (
 
 Values = npt.NDArray[np.float64]
 
-#: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
-MOST_LEVELS = 100
 #: The level of a column that was kept with too many values: all but the most frequent ones.
 REST = "(rest)"
 #: Why a column with one value is left out.
@@ -219,7 +228,8 @@ def fit_number(name: str, column: Arrow, *, keep: bool = False) -> Number | Cate
         return f"an identifier: {n:,} different whole numbers; {_keeps(name)}"
     if not squares > 0.0:
         # One value: whether it is there may still tell rows apart.
-        return Category(name, (f"{mean:g}",), missing=True) if missing else None
+        value = next(text for value in coded(column)[0] if (text := text_of(value)) is not None)
+        return Category(name, (value,), missing=True) if missing else None
     # Rounded, because the last bits depend on how a sum is taken and features must not.
     scale = _rounded(math.sqrt(squares / n))
     mean = round(mean / scale * 2**20) / 2**20 * scale
@@ -321,17 +331,17 @@ def fit_category(
     known = sum(n for word, n in found if word is not None)
     levels = sorted({word for word, _ in found if word is not None})
     n, missing = len(levels), known < len(codes)
-    crowded = n > MOST_LEVELS or (n > 20 and n > 0.5 * known)
+    too_many = crowded(n, known)
     words = sample_texts(levels) if n > MOST_LEVELS else levels
-    if levels and (name in text.names or (crowded and count_words(words) > WORDS_OF_TEXT)):
+    if levels and (name in text.names or (too_many and count_words(words) > WORDS_OF_TEXT)):
         if text.model is not None:
             return fit_model_text(name, words, missing, text.model)
         return fit_text(name, words, missing)
-    if crowded and keep:
+    if too_many and keep:
         found.sort(key=lambda one: (-one[1], str(one[0])))
         often = sorted(word for word, _ in found[: MOST_LEVELS + missing] if word is not None)[:MOST_LEVELS]
         return Category(name, (REST, *often), missing)
-    if crowded:
+    if too_many:
         if (number := unread_number(words)) is not None:
             return f"numbers written as texts, such as {number!r}; {_keeps(name)} as categories"
         how_many = f"more than {MOST_LEVELS}" if n > MOST_LEVELS else f"{n:,}"
@@ -502,6 +512,12 @@ class Encoder:
         """
         columns: Mapping[str, Column]
         if isinstance(data, Mapping):
+            single = [name for name in self.columns if data[name] is None or np.isscalar(data[name])]
+            if single:
+                raise TableError(
+                    f"column {single[0]!r} is one value, {data[single[0]]!r}",
+                    "Give a list for each column, also for one row",
+                )
             columns = data
         elif isinstance(data, np.ndarray | list):
             matrix = np.asarray(data, dtype=object)
@@ -538,12 +554,15 @@ class Encoder:
         else:
             return None
         n = int(gone.sum())
-        if not part.missing and len(gone) >= _ENOUGH and 2 * n > len(gone):
+        if len(gone) >= _ENOUGH and n == len(gone):
+            why = f"all {n:,} values are missing, and some were known when it was fitted"
+        elif not part.missing and len(gone) >= _ENOUGH and 2 * n > len(gone):
             why = f"{n:,} of {len(gone):,} values are missing, and none was when it was fitted"
         return why and f"column {part.name!r}: {why}"
 
     def _read(self, part: Part, column: Column) -> Column:
         """Return a column with its texts read as they were for the fit."""
+        column = without_gaps(column)
         if part.name in self.readings and _is_text(column):
             # Words among numbers were gaps when the encoder was fitted, or there were none.
             column = self.readings[part.name].read(column, strict=None if part.missing else part.name)
@@ -703,7 +722,7 @@ def fit_encoder(
     seen: dict[str, Seen] = {}
     recognised = recognise_all({name: table.column(name) for name in names if name not in text.names})
     for name in names:
-        column, reading = table.column(name), Reading.of(table.schema.field(name))
+        column, reading = without_gaps(table.column(name)), Reading.of(table.schema.field(name))
         if name in recognised and (found_out := recognised[name]).reading is not None:
             column, reading = found_out.values, found_out.reading
         found = _fit_part(name, column, text, keep=name in keep)

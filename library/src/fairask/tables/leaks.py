@@ -95,10 +95,12 @@ def _dummies_that_tell(
     """Say which columns, one for each value of what was one column, together tell the group."""
     some = np.linspace(0, len(codes) - 1, min(len(codes), _MOST_ROWS)).astype(np.int64)
     X, codes = X[some], codes[some]
-    binary = [i for i, name in enumerate(names) if "=" not in name and len(np.unique(X[:, i])) == 2]
+    columns_of = [name.partition("=")[0] for name in names]
+    single = [i for i, name in enumerate(columns_of) if columns_of.count(name) == 1]  # texts: no and yes
+    binary = [i for i in single if len(np.unique(X[:, i])) == 2]
     families: dict[str, list[int]] = {}
     for i in binary:
-        if len(stem := _STEM.split(names[i])) == 2:
+        if len(stem := _STEM.split(columns_of[i])) == 2:
             families.setdefault(stem[0], []).append(i)
     said = []
     for columns in families.values():
@@ -107,7 +109,7 @@ def _dummies_that_tell(
             continue  # several at once: no values of one column
         accuracy = [_by_level(values, (codes == code).astype(np.int64)) for code in range(codes.max() + 1)]
         if all(a >= max(TELLING, 1.0 - 0.5 * (codes == c).mean()) for c, a in enumerate(accuracy)):
-            shown = ", ".join(repr(names[i]) for i in columns[:4])
+            shown = ", ".join(repr(columns_of[i]) for i in columns[:4])
             more = f" and {len(columns) - 4} more" if len(columns) > 4 else ""
             said.append(
                 f"columns {shown}{more} together tell the group ({min(accuracy):.3f} of rows): drop them if "

@@ -195,4 +195,4 @@ def links(study: StudyPlace, as_json: Json = False) -> None:
         counts = f"{sent} rows sent, {taken} answers taken, {len(refused)} refused"
         lines.append(f"{link['link']}: {place}, {counts}")
         lines += [f"  {one['at']} {one['who']}: {one['reason']}" for one in refused]
-    say(as_json, found, "\n".join(lines) or "No tool is linked; see fairask connect --help")
+    say(as_json, found, lines or "No tool is linked; see fairask connect --help")

@@ -27,4 +27,4 @@ def export(
     key = None if sign is None else OwnerKey.read(sign)
     with open_study(study) as opened:
         files = [str(path) for path in opened.export(out, key=key)]
-    say(as_json, {"files": files}, "\n".join(files))
+    say(as_json, {"files": files}, files)

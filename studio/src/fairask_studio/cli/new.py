@@ -129,7 +129,7 @@ def new(options: NewOptions) -> None:
         shown = {name: value for name, value in study.config.to_dict().items() if name != "encoder"}
         data: dict[str, object] = {"study": target, "config": shown}
         lines = [*(f"note: {note}" for note in pool.notes), *introduce(study, target)]
-        say(options.as_json, data, "\n".join(lines))
+        say(options.as_json, data, lines)
 
 
 def introduce(study: Study, target: str) -> list[str]:

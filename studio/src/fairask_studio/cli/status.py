@@ -39,7 +39,7 @@ def status(study: StudyPlace, as_json: Json = False) -> None:
         lines += _model_lines(now, audited)
     else:
         lines.append(words.begin_sentence("model", now["batch_size"]))
-    say(as_json, now, "\n".join(lines))
+    say(as_json, now, lines)
 
 
 def _model_lines(now: Document, audited: bool) -> list[str]:

@@ -160,7 +160,7 @@ def reasons(
         known, counted = list(opened.config.skip_reasons), opened.status()["skip_reasons"]
     lines = [f"Annotators choose from: {', '.join(known)}" if known else "Annotators are not asked why."]
     lines += [f"{found['skips']:>6}  {found['reason'] or 'no reason given'}" for found in counted]
-    say(as_json, {"reasons": known, "skips": counted}, "\n".join(lines))
+    say(as_json, {"reasons": known, "skips": counted}, lines)
 
 
 def flags(
@@ -191,7 +191,7 @@ def flags(
             f"{flag.id}\trow {flag.row}\t{'open' if flag.open else f'resolved by {flag.resolved_by}'}"
         )
         lines += [f"\t{said.who}: {said.text}" for said in flag.comments]
-    say(as_json, {"flags": [flag.to_dict() for flag in found]}, "\n".join(lines) or "No open flags")
+    say(as_json, {"flags": [flag.to_dict() for flag in found]}, lines or "No open flags")
 
 
 def gold(
@@ -237,7 +237,7 @@ def gold(
             lines.append(
                 f"{name} was right on {found['right']} of {found['asked']} gold rows ({limits}){below}"
             )
-    say(as_json, {"rows": rows, "people": people}, "\n".join(lines) or "No row has a known answer")
+    say(as_json, {"rows": rows, "people": people}, lines or "No row has a known answer")
 
 
 def reopen(
@@ -337,7 +337,7 @@ def people(
                 "people": [{"name": p.name, "role": p.role, "since": p.since} for p in persons],
                 "programs": [{"name": p.name, "role": p.role, "until": p.until} for p in programs],
             }
-            say(as_json, data, "\n".join(lines) or "Nobody yet: --add NAME")
+            say(as_json, data, lines or "Nobody yet: --add NAME")
 
 
 @contextmanager
@@ -458,7 +458,7 @@ def backup(study: StudyPlace, to: NewPlace, as_json: Json = False) -> None:
     from fairask_studio.integrity import backup as write
 
     events = write(study, to)
-    say(as_json, {"events": events, "to": to}, f"{events:,} events copied to {to}, and verified")
+    say(as_json, {"events": events, "to": to}, [f"{events:,} events copied to {to}, and verified"])
 
 
 #: The commands of the group, each with an example.

@@ -35,7 +35,7 @@ from fairask_studio.connect.connector import (
     is_token,
     name_people,
 )
-from fairask_studio.connect.outside import outside_client
+from fairask_studio.connect.outside import check_address, outside_client
 from fairask_studio.estimates import positive_probability
 from fairask_studio.events import Cell, Document
 from fairask_studio.files import TASK_CHECK, TASK_ROW, chosen
@@ -258,8 +258,7 @@ def open_client(url: str, token: str) -> Iterator[Client]:
         warnings.simplefilter("ignore")  # its own deprecated calls
         from label_studio_sdk import LabelStudio
 
-    if not url.startswith(("https://", "http://")):
-        raise UserError(f"{url!r} is not an address", "Give one that begins with https:// or http://")
+    check_address(url)
     with outside_client([url], _TIMEOUT, follow_redirects=True) as http:
         yield LabelStudio(base_url=url.rstrip("/"), api_key=token, timeout=_TIMEOUT, httpx_client=http)
 

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 
+from fairask_studio.errors import StudyError
+
 #: The variable with hosts of this machine or its network that may be reached: ``labels.corp, 10.0.0.5:8080``.
 ALLOWED = "FAIRASK_ALLOWED_HOSTS"
 
@@ -43,6 +45,27 @@ def is_public(address: str) -> bool:
         if inner is not None:
             return is_public(str(inner))
     return found.is_global and not found.is_multicast
+
+
+def check_address(address: str, option: str = "") -> None:
+    """Raise StudyError unless a client can call an address; otherwise it would end what calls it, later.
+
+    Examples
+    --------
+    >>> check_address("https://example.org:8443/hook")
+    >>> check_address("http://example.org:http", "--webhook")
+    Traceback (most recent call last):
+    fairask_studio.errors.StudyError: --webhook 'http://example.org:http' is not an address; Give...
+    """
+    try:
+        port = urlsplit(address).port  # an error beyond 65,535, which httpx takes
+        found = httpx.URL(address)
+        right = found.scheme in ("http", "https") and bool(found.host) and port != 0
+    except (httpx.InvalidURL, ValueError):
+        right = False
+    if not right:
+        what = f"{option} {address!r}".lstrip()
+        raise StudyError(f"{what} is not an address", "Give one as in https://example.org/path")
 
 
 def named_hosts(addresses: Iterable[str]) -> frozenset[str]:

@@ -31,7 +31,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from fairask.errors import UserError
 from fairask_studio import Study, StudyError
 from fairask_studio.connect.connector import Link, OutgoingRow, ToolUnreachable, columns_for
-from fairask_studio.connect.outside import outside_client
+from fairask_studio.connect.outside import check_address, outside_client
 from fairask_studio.events import Document, Event, now
 from fairask_studio.store.database import Outage
 from fairask_studio.tools import OutsideAnswer
@@ -134,8 +134,7 @@ class WebhookTool:
     most = 100  #: rows per message
 
     def __init__(self, study: Study, link: Link, secret: str) -> None:
-        if not link.url.startswith(("https://", "http://")):
-            raise UserError(f"{link.url!r} is not an address", "Give one that begins with https://")
+        check_address(link.url)
         self.study, self.link, self.secret = study, link, secret
         sign(secret, "msg", b"")  # a secret that cannot sign is said at once
 
@@ -273,10 +272,7 @@ class Webhooks:
 
     def __init__(self, study: Study, addresses: Sequence[str], secret: str = "", pause: float = 1.0) -> None:
         for address in addresses:
-            if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
-                raise StudyError(
-                    f"--webhook {address!r} is not an address; give one as in https://example.org/hook"
-                )
+            check_address(address, "--webhook")
         self.study, self.addresses, self.secret, self.pause = study, list(addresses), secret, pause
         if secret:
             sign(secret, "msg", b"")  # a secret that cannot sign is said at once

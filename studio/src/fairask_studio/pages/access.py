@@ -297,7 +297,7 @@ def _find(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Pers
     person, session = found
     given = request.headers.get("x-csrf-token", "")
     if request.method not in _SAFE and not hmac.compare_digest(given.encode(), session.csrf.encode()):
-        raise HTTPException(403, "the page is out of date; load it again")
+        raise HTTPException(403, "the page is out of date; load it again", {"X-Page": "stale"})
     return person
 
 

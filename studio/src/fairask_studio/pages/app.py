@@ -82,6 +82,8 @@ _METRICS = {
 def home(request: Request) -> Response:
     """Redirect to the first page of the person's role."""
     found = access_of(request).from_cookie(request)
+    if "code" in request.query_params and (asked := signin.ask_first(request, found and found[0])):
+        return asked
     if found is None and "code" in request.query_params:
         return show(request, "overview")
     role = found[0].role if found else "owner"
@@ -107,6 +109,8 @@ def show(request: Request, view: str) -> Response:
         return error_page(request, 404, "There is no such page.")
     access = access_of(request)
     found = access.from_cookie(request)
+    if "code" in request.query_params and (asked := signin.ask_first(request, found and found[0])):
+        return asked
     if found is None:
         begun = access.people.redeem(request.query_params.get("code", ""))
         if begun is None:

@@ -28,6 +28,9 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 
+#: Lines that are for readers of the source: an eighth of what a browser would fetch.
+_COMMENT = re.compile(rb"^[ \t]*//.*\n", re.MULTILINE)
+
 _IMPORT = re.compile(r'^import .*? from "\./([\w.-]+)";$', re.MULTILINE)
 
 
@@ -42,9 +45,10 @@ class _File:
 def files() -> dict[str, _File]:
     """Return all files by name."""
     found = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in _TYPES}
+    kept = {name: _COMMENT.sub(b"", path.read_bytes()) for name, path in found.items()}
     return {
-        name: _File(path.read_bytes(), gzip.compress(path.read_bytes(), mtime=0), _TYPES[path.suffix])
-        for name, path in found.items()
+        name: _File(data, gzip.compress(data, mtime=0), _TYPES[found[name].suffix])
+        for name, data in kept.items()
     }
 
 

@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import logging
 import re
+import time
 from collections.abc import Iterable
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fairask.errors import UserError
-from fairask_studio.errors import NotYoursError
+from fairask_studio.errors import NotYoursError, in_sentences
 from fairask_studio.pages.frame import error_page
 from fairask_studio.store.database import UNREACHABLE, why_unreachable
 
@@ -374,16 +375,27 @@ async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
     await JSONResponse({"detail": _WORDS}, 503, {"Retry-After": str(RETRY_SECONDS)})(scope, receive, send)
 
 
+#: Seconds after which the log says the same of the database again: each page that is open asks all the time.
+AGAIN_SECONDS, _MOST_TOLD = 60.0, 16
+
+
 def _handle_errors(app: FastAPI) -> None:
     """Answer what goes wrong in words: as JSON under ``/api``, as a page elsewhere."""
 
     @app.exception_handler(UserError)
     def _refused(request: Request, error: UserError) -> Response:
-        return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
+        return JSONResponse({"detail": in_sentences(error)}, 409 if isinstance(error, NotYoursError) else 422)
+
+    told: dict[str, float] = {}  # what the log has lately said of the database, and when
 
     def _unreachable(request: Request, error: Exception) -> Response:
         # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
-        _LOG.error("the database cannot be reached: %s", why_unreachable(error))
+        why, at = str(why_unreachable(error)), time.monotonic()
+        if at - told.get(why, -AGAIN_SECONDS) >= AGAIN_SECONDS:
+            if len(told) > _MOST_TOLD:
+                told.clear()
+            told[why] = at
+            _LOG.error("the database cannot be reached: %s", why)
         return later(request, "The database cannot be reached. Try again in a moment.")
 
     for kind in UNREACHABLE:

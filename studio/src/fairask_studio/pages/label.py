@@ -262,6 +262,7 @@ def answer(request: Request, given: NewAnswer, me: Me) -> Saved:
     if given.label is not None:
         study.config.class_code(given.label, given.row)  # a wrong label is said before anything else
     study.config.check_row(given.row)
+    _check_first(study, given, me.name)
     if given.label is not None and given.reason:
         raise StudyError("a reason belongs to a row that is skipped", "Leave out the label or the reason")
     practice = _practice(study, me)
@@ -275,6 +276,18 @@ def answer(request: Request, given: NewAnswer, me: Me) -> Saved:
     else:
         study.tell([given.row], [given.label], me.name, notes=[given.note])
     return _saved(study, me.name)
+
+
+def _check_first(study: Study, given: NewAnswer, who: str) -> None:
+    """Raise if this person has answered the row otherwise, in another tab say."""
+    with study.lock:
+        before = study.state(_AGE).answers.get(given.row, {}).get(who)
+    if before is not None and before.code != SKIP and given.label is not None:
+        label = study.config.classes[before.code]
+        if label != given.label:
+            raise NotYoursError(
+                f"you have answered row {given.row} already: {label}", "To change that, look at it again"
+            )
 
 
 def _saved(study: Study, who: str, verdict: KnownVerdict | None = None) -> Saved:

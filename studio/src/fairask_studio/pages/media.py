@@ -18,7 +18,7 @@ import httpx
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from fairask_studio import StudyError
-from fairask_studio.connect.outside import outside_client
+from fairask_studio.connect.outside import check_address, outside_client
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, study_of
 from fairask_studio.pages.label import was_given
@@ -130,7 +130,8 @@ class Media:
         """Make it from what the command line names; StudyError for a folder that is not there."""
         hosts = [place.rstrip("/") for place in places if "://" in place]
         for host in hosts:
-            if urlsplit(host).scheme not in ("http", "https") or urlsplit(host).path:
+            check_address(host, "--media")
+            if urlsplit(host).path:
                 raise StudyError(f"--media {host!r} is not a host; give one as in https://media.example.org")
         folders = [Path(place) for place in places if "://" not in place]
         for folder in folders:
@@ -157,7 +158,10 @@ class Media:
         raise HTTPException(404, f"no file {name!r} beside the pool or in a folder given by --media")
 
     def _fetch(self, address: str) -> bytes:
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+        except ValueError as error:
+            raise HTTPException(404, f"{address[:80]!r} is not an address") from error
         host = f"{parts.scheme}://{parts.netloc}"
         if host not in self.hosts:
             raise HTTPException(
@@ -177,7 +181,7 @@ class Media:
                         break
                     if time.monotonic() > until:  # a byte now and then
                         raise HTTPException(502, f"{host} did not give the file within {_SECONDS:.0f} s")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise HTTPException(502, f"{host} did not give the file: {error}") from error
         return data
 

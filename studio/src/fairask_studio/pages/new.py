@@ -48,6 +48,7 @@ from fairask.tables.groups import MOST_GROUPS, protected_columns
 from fairask_studio import Study, StudyError
 from fairask_studio.columns import DISPLAYS, MEDIA, guess_displays, learned_columns
 from fairask_studio.config import LONGEST_REASON
+from fairask_studio.errors import in_sentences
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me, access_of, may
 from fairask_studio.pages.api import Strict
@@ -506,7 +507,7 @@ def page(request: Request, owner: Owner) -> Response:
     try:
         table = _uploads(request).get(number)
     except StudyError as error:
-        return _page(request, owner, errors={"file": str(error)})
+        return _page(request, owner, errors={"file": in_sentences(error)})
     return _page(request, owner, table, _first_values(table))
 
 
@@ -522,7 +523,7 @@ async def take_table(request: Request, owner: Owner) -> Response:
     try:
         table = await run_in_threadpool(_uploads(request).take, name, data)
     except UserError as error:
-        return _page(request, owner, errors={"file": str(error)}, status=422)
+        return _page(request, owner, errors={"file": in_sentences(error)}, status=422)
     return redirect(request, f"/new?table={table.id}")
 
 
@@ -534,7 +535,7 @@ async def take_study(request: Request, owner: Owner) -> Response:
     try:
         table = _uploads(request).get(given.get("table", [""])[0])
     except StudyError as error:
-        return _page(request, owner, errors={"file": str(error)}, status=422)
+        return _page(request, owner, errors={"file": in_sentences(error)}, status=422)
     values = _values(table, given)
     try:
         new = NewStudy.model_validate(_study_of(table, values))
@@ -571,7 +572,7 @@ def _without_option(error: UserError) -> str:
     if error.what.startswith("no column is left to learn from"):
         what = error.what[0].upper() + error.what[1:]
         return f"{what}. The model needs a column besides the protected ones."
-    return str(error).removeprefix("--protected ")
+    return in_sentences(error).removeprefix("--protected ")
 
 
 def _first_values(table: Uploaded) -> Document:

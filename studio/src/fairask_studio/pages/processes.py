@@ -8,6 +8,7 @@ memory of what was imported.
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import sys
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
+
+from fairask.cli._streams import VisibleStream
 
 #: Imports everything that a trainer and a desk need.
 _EVERYTHING = "fairask_studio.pages.server"
@@ -55,3 +58,13 @@ def begin_process(name: str, nice: int) -> None:
         os.nice(nice)
     with contextlib.suppress(OSError):  # Linux only
         Path("/proc/self/comm").write_text(name)
+    show_controls()
+
+
+def show_controls() -> None:
+    """Show control characters in what this process writes, as ``fairask`` does in the server: errors and
+    warnings name columns, groups and cells."""
+    sys.stdout, sys.stderr = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
+    for handler in logging.getLogger("uvicorn").handlers:  # has the stream of before
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stderr)

@@ -70,7 +70,9 @@ class SentFiles:
         """Take a table, or a zip with everything."""
         if name.lower().endswith(".zip") and self._unpack(data):
             return
-        self._table = self._place / f"table-{Path(name).name[-_LONGEST:]}"
+        folder = self._place / "table"  # errors name the file as it was sent
+        folder.mkdir(exist_ok=True)
+        self._table = folder / Path(name).name[-_LONGEST:]
         self._table.write_bytes(data)
 
     def add(self, name: str, data: bytes) -> None:

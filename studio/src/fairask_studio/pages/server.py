@@ -29,6 +29,7 @@ from fairask_studio.pages.app import create_app
 from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.guard import TimedProtocol
 from fairask_studio.pages.home import create_home
+from fairask_studio.pages.processes import show_controls
 from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store.people import People
 from fairask_studio.store.postgres import is_url
@@ -115,6 +116,8 @@ def check_port(host: str, port: int) -> None:
         with socket.socket(kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
+    except UnicodeError as error:
+        raise StudyError(f"--host {host!r} is not the name of a host", "As in 127.0.0.1") from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise StudyError(
@@ -192,6 +195,7 @@ _SHARED = "FAIRASK_STUDIO_SHARED"
 def shared_app() -> FastAPI:
     """Make the app of one of several processes."""
     shared = json.loads(os.environ[_SHARED])
+    show_controls()
     write_to(shared["security_log"])
     return create_app(Study.open(shared["target"]), train=False, apart=True, **shared["shown"])
 

@@ -86,6 +86,21 @@ def ended(request: Request) -> Response | None:
     return _page(request, status=410, became=f"{became} {ask}")
 
 
+def ask_first(request: Request, person: Person | None) -> Response | None:
+    """Ask before a link is used that another person is signed in for, or that perhaps nobody opened.
+
+    Chats and scanners of mail open the links that pass through them, and would use them up. Over HTTPS
+    a browser says that it opens a page; what says nothing has to press the button.
+    """
+    access, code = access_of(request), request.query_params["code"]
+    name = access.people.invited(code)
+    safe = access.https or request.url.scheme == "https"
+    opened = not safe or request.headers.get("sec-fetch-mode") == "navigate"
+    if name is None or (opened if person is None else person.name == name):
+        return None
+    return _page(request, invited=name, code=code, other=person and person.name)
+
+
 @pages.get("/signin")
 def ask_for_token(request: Request) -> Response:
     """Ask for a token."""
@@ -99,13 +114,14 @@ async def take_token(request: Request) -> Response:
         # Another site could sign somebody in under a name that it knows.
         raise HTTPException(403, "open the page of the study to sign in")
     given = parse_qs((await request.body()).decode("utf-8", "replace"))
-    return await run_in_threadpool(_take, request, given.get("token", [""])[0].strip()[:200])
+    token, code = (given.get(name, [""])[0].strip()[:200] for name in ("token", "code"))
+    return await run_in_threadpool(_take, request, SignIn(token=token or None, code=code or None))
 
 
-def _take(request: Request, token: str) -> Response:
+def _take(request: Request, given: SignIn) -> Response:
     response = redirect(request, "/")
     try:
-        _begin(request, response, token)
+        sign_in(request, response, given)
     except HTTPException as error:
         page = _page(request, str(error.detail), error.status_code)
         page.headers.update(error.headers or {})
@@ -113,12 +129,16 @@ def _take(request: Request, token: str) -> Response:
     return response
 
 
-def _page(request: Request, refused: str = "", status: int = 200, became: str = "") -> Response:
+def _page(
+    request: Request, refused: str = "", status: int = 200, became: str = "", **invitation: object
+) -> Response:
     context: Document = {
+        **invitation,
         "title": "Sign in",
         "view": "signin",
         "open": access_of(request).open,
         "refused": refused,
         "became": became,
+        "ended": "ended" in request.query_params,
     }
     return render(request, "signin.html", context, status)

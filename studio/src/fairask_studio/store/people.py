@@ -284,6 +284,14 @@ class People:
             self._begin(connection, cookie, name)
         return str(name), cookie
 
+    def invited(self, code: str) -> str | None:
+        """Return whom a code invites that can still be used, and leave it so; None if it cannot be used."""
+        with self._db.read() as connection:
+            mine = (sessions.c.id == hash_of(code), sessions.c.csrf == _INVITE)
+            return connection.scalar(
+                select(sessions.c.name).where(*mine, sessions.c.until > clock(connection))
+            )
+
     def became(self, code: str) -> str | None:
         """Say in words what became of a code that begins no session any more; None if it is unknown."""
         with self._db.read() as connection:

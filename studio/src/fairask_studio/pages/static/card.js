@@ -59,6 +59,8 @@ function sound(row, field, i) {
     player.src = URL.createObjectURL(await response.blob());
     await new Promise((resolve, reject) => {
       player.addEventListener("canplaythrough", resolve, { once: true });
+      // Some phones read no more than its beginning until somebody plays it.
+      for (const kind of ["loadedmetadata", "suspend"]) player.addEventListener(kind, () => setTimeout(resolve, 1000), { once: true });
       player.addEventListener("error", () => reject(new Error("This browser cannot play the recording.")), { once: true });
     });
     return true;

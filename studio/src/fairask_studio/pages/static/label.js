@@ -1,6 +1,6 @@
 // One row at a time. The next card is already here when an answer is given; saving happens behind it.
-import { get, post, put, remove } from "./api.js";
-import { away, drop, flush, keep, send, waiting } from "./outbox.js";
+import { get, post } from "./api.js";
+import { drop, flush, keep, otherwise, send, waiting, waits } from "./outbox.js";
 import { cardBody, place, release } from "./card.js";
 import { thread, writing } from "./flags.js";
 import { markdown } from "./markdown.js";
@@ -15,8 +15,9 @@ let again = null; // the earlier row being looked at, if any
 let saving = Promise.resolve();
 // A finger is often away from a good connection: more rows are held, to go on without one.
 const HELD = matchMedia("(pointer: coarse)").matches ? 10 : 2;
-const queued = new Map(); // answers by row whose sending has not begun: {given, card}
-const unsaved = new Set(); // answered here, not yet there: the server still thinks I hold them
+const answered = new Map(); // the cards of rows that I answered here: one that is taken back is here at once
+const begun = new Set(); // rows of which something is being sent
+const isTakenBack = (row) => waits(row)?.undo && waits(row).label === undefined;
 let timer = null;
 // The second click of a double click must not answer the row that came after the first.
 const READ = 300; // milliseconds that a row is shown, with all that it holds, before it can be answered
@@ -38,7 +39,7 @@ function show() {
   if (card) delete $("card").dataset.state;
   const practice = again ? 0 : (card?.practice ?? 0);
   if (card) draw(card);
-  for (const button of buttons) button.disabled = !card || told || !shown.seen;
+  for (const button of buttons) button.disabled = !card || told || !shown.seen || covered();
   $("flag").disabled = !card || told;
   for (const button of [$("skip"), $("note")]) button.disabled = !card || told || Boolean(again || practice);
   $("practice").hidden = !practice;
@@ -60,33 +61,51 @@ function draw(card) {
   const figures = [...$("card").querySelectorAll("figure")];
   const mine = (shown = { row: card.row, at: performance.now(), kinds: figures.map((figure) => figure.dataset.kind) });
   delete $("card").dataset.ready;
-  const read = () => {
-    mine.at = performance.now();
-    setTimeout(() => { if (shown === mine) $("card").dataset.ready = card.row; }, READ);
-  };
   mine.seen = !figures.length;
-  if (mine.seen) return read();
+  if (mine.seen) return read(mine);
   return Promise.all(figures.map((figure) => figure.ready)).then((ready) => {
     if (shown !== mine) return;
     mine.missing = mine.kinds[ready.indexOf(false)];
     mine.seen = !mine.missing;
-    read();
+    read(mine);
     show();
     if (mine.missing) say(`${LACKS[mine.missing]} It can be skipped.`);
+    fetchAhead();
   });
+}
+// What lies over the row: nobody judges it meanwhile. Beside it there is room in wide windows only.
+const wide = matchMedia("(min-width: 80rem)");
+wide.addEventListener("change", show);
+const covered = () => !$("flags").hidden || ($("guide") && !$("guide").hidden && !wide.matches);
+let wasCovered = false;
+function uncover() {
+  if (wasCovered && !covered() && (shown.seen || shown.missing)) read(shown);
+  wasCovered = covered();
+  show();
+}
+// From now on a row is read; in a moment it can be answered.
+function read(mine) {
+  const at = (mine.at = performance.now());
+  delete $("card").dataset.ready;
+  setTimeout(() => { if (shown === mine && mine.at === at) $("card").dataset.ready = mine.row; }, READ);
 }
 const LACKS = { picture: "A picture of this row cannot be shown.", sound: "A sound of this row cannot be played." };
 
-// Pictures and sounds of the rows that come next, so that they are here when the row is: the browser keeps them.
+// Pictures and sounds of the rows that come next, so that they are here when the row is: the browser keeps them. One
+// after another, when those of this row are here: on a slow connection they would keep it, and answers, waiting.
 const ahead = new Set();
-function fetchAhead() {
-  for (const card of cards.slice(1)) for (const field of card.fields) {
-    const from = place(card.row, field);
-    if (!["image", "audio"].includes(field.display) || field.value === "" || ahead.has(from)) continue;
+let fetching = false;
+async function fetchAhead() {
+  const files = () => cards.slice(1).flatMap((card) => card.fields.filter((field) => ["image", "audio"].includes(field.display) && field.value !== "").map((field) => place(card.row, field)));
+  if (fetching) return;
+  fetching = true;
+  for (let from; !stuck && (from = files().find((file) => !ahead.has(file)));) {
     ahead.add(from);
-    fetch(from).then((response) => response.blob()).catch(() => ahead.delete(from));
+    await fetch(from, { priority: "low" }).then((response) => response.blob()).catch(() => ahead.delete(from) && pause(2000));
   }
+  fetching = false;
 }
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 // One sound plays at a time: the one that plays, or was stopped, or the first.
 const sounds = () => [...$("card").querySelectorAll("audio")];
@@ -101,16 +120,18 @@ const SOUND_KEYS = {
 // One line above the answers: what keeps this row from being answered, what waits, what was saved.
 let last = null; // the last answer that was saved
 function tell() {
-  const kept = waiting().length;
-  const line = $("told");
+  const kept = waiting().filter((one) => one.label !== undefined).length;
+  const line = $("told"), lacking = shown.missing && current() && !told ? `${shown.row}` : "";
+  if (lacking && line.dataset.lacking === lacking) return; // no button goes away under a finger
+  line.dataset.lacking = lacking;
   line.className = "told";
-  if (shown.missing && current() && !told) {
+  if (lacking) {
     line.classList.add("open");
     const again = () => { shown = { row: null, at: 0 }; show(); };
     fill(line, `${LACKS[shown.missing]} `, el("button", { type: "button", class: "more", onclick: again }, "Try again"), " ", el("button", { type: "button", class: "more", id: "missing", onclick: () => answer(null, `${shown.missing} missing`) }, `Skip: ${shown.missing} missing`));
-  } else if (kept > (stuck ? 0 : 1)) {
+  } else if (kept > (stuck ? 0 : 1) || (stuck && waiting().length)) {
     line.classList.add("open");
-    fill(line, `${kept} ${kept === 1 ? "answer waits" : "answers wait"} to be sent`);
+    fill(line, kept ? `${kept} ${kept === 1 ? "answer waits" : "answers wait"} to be sent` : "What you took back waits to be sent");
   } else if (current() && !shown.seen) fill(line, shown.kinds.length === 1 ? `Its ${shown.kinds[0]} is loading…` : `Its ${shown.kinds.length} ${new Set(shown.kinds).size > 1 ? "files" : `${shown.kinds[0]}s`} are loading…`);
   else if (last) {
     // The button below and the key do the same: Tab goes from the row to the answers.
@@ -165,16 +186,16 @@ async function refill() {
   if (told) return; // the row of an explanation stays until it is read
   const answer = await post("/next", { count: HELD });
   const before = current()?.row;
-  cards = answer.cards.filter((card) => !unsaved.has(card.row));
+  cards = [...cards.filter((card) => isTakenBack(card.row)), ...answer.cards.filter((card) => !waits(card.row))];
   // The row that is being read stays, even if an earlier one has come back.
   if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
   showProgress(answer.progress);
-  fetchAhead();
   await heard(answer.news);
   if (current()?.row !== before || !cards.length) show();
-  if (!cards.length && !again && !unsaved.size) {
+  if (shown.seen) fetchAhead();
+  if (!cards.length && !again && !waiting().length) {
     if (answer.training) {
-      showState("Choosing the next rows…", "Training on the labels so far; this takes a moment.");
+      showState("Choosing the next rows…", answer.progress.labels ? "Training on the labels so far; this takes a moment." : "This takes a moment.");
       timer = setTimeout(() => guard(refill), 1000 * answer.retry);
     } else if (answer.notice) {
       showState("The next rows are late", answer.notice);
@@ -205,17 +226,23 @@ async function guard(action, quiet = false) {
     if (!quiet) alertUser(null);
     return result;
   } catch (error) {
-    if (away(error)) {
+    if (error.why === "away") {
       stuck = true;
       tell();
+      if (!current() && !told) showState("No more rows are here", "The server cannot be reached. Your answers are kept in this browser and are sent when it is back; then more rows come.");
       alertUser(`${error.message.replace(/ Try again.*/, "")} Trying again…`);
-      await new Promise((resolve) => setTimeout(resolve, 2000));
+      await pause(2000);
       return guard(action, false);
     }
-    if (error.status === 401) return undefined; // the browser keeps the answer until I am back
+    if (error.why === "signed out") return undefined; // the browser keeps the answer until I am back
+    if (error.why === "stale") { // I signed in again in another tab: the answer is sent when this page is new
+      leaving = true;
+      location.reload();
+      return undefined;
+    }
     alertUser(error.message);
     const known = await get("/answers").catch(() => recent);
-    recent = [...recent.filter((given) => unsaved.has(given.row) && !known.some((k) => k.row === given.row)), ...known].slice(0, 5);
+    recent = [...recent.filter((given) => waits(given.row) && !known.some((k) => k.row === given.row)), ...known.filter((k) => !isTakenBack(k.row))].slice(0, 5);
     again = null;
     show();
     return undefined;
@@ -228,30 +255,35 @@ function answer(label, reason = "") {
   if (again) return label === null ? undefined : correct(label);
   if (card.practice) return practise(card, label);
   const note = $("note-text").value.trim();
-  const given = { row: card.row, label, note, ...(reason ? { reason } : {}) };
-  unsaved.add(card.row);
-  queued.set(card.row, { given, card });
-  keep(given); // now, and not when those before it are sent
+  keep({ row: card.row, label, note, ...(reason ? { reason } : {}), ...(waits(card.row)?.undo ? { undo: true } : {}) }); // now, and not when those before it are sent
+  answered.set(card.row, card);
   $("note-text").value = "";
   drafts.delete(card.row);
   cards = cards.slice(1);
   recent = [{ row: card.row, label }, ...recent].slice(0, 5);
-  if (!cards.length) blank(title("Fetching a row…"));
+  for (const row of answered.keys()) if (!recent.some((given) => given.row === row)) answered.delete(row);
+  if (!cards.length) blank(el("h2", { class: "big", id: "card-title" }, "Fetching a row…"));
   show();
   toCard();
-  const sent = () => send(given).catch((error) => {
-    if (!away(error)) unsaved.delete(card.row); // refused: it is not among my answers
-    throw error;
-  });
+  dispatch(card.row);
+}
+
+// Send what is kept of a row, after all that was given before it.
+const LATE = 2000; // milliseconds after which it is said that it waits
+function dispatch(row) {
   saving = saving.then(async () => {
-    if (queued.get(card.row)?.given !== given) return; // taken back before it was sent
-    queued.delete(card.row);
-    const saved = await guard(sent);
-    unsaved.delete(card.row);
+    begun.add(row);
+    const late = setTimeout(() => { stuck = true; tell(); }, LATE);
+    const sent = await guard(() => send(row));
+    clearTimeout(late);
+    begun.delete(row);
+    if (sent === null) return; // taken back before it was sent
+    const { given, saved } = sent ?? {};
     if (saved) {
-      showProgress(saved);
+      const { label, reason, correct } = given;
+      if (!correct) showProgress(saved);
       saidSaved(label ?? (reason ? `skipped, ${reason}` : "skipped"));
-      say(`Saved: row ${card.row}, ${label ?? (reason ? `skipped: ${reason}` : "skipped")}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
+      say(correct ? `Saved: row ${row} is now ${label}.` : `Saved: row ${row}, ${label ?? (reason ? `skipped: ${reason}` : "skipped")}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
     }
     if (!saved || cards.length <= HELD / 2) await guard(refill, true); // a refusal stays on screen until the next answer
   });
@@ -281,14 +313,15 @@ function goOn() {
 $("go-on").addEventListener("click", goOn);
 
 function correct(label) {
-  const row = again.row;
-  saving = saving.then(() => guard(async () => {
-    if (label !== again?.label) await put(`/answers/${row}`, { label });
-    recent = recent.map((given) => (given.row === row ? { ...given, label } : given));
+  const { row } = again;
+  if (label === again.label) {
     saidSaved(label);
-    say(`Saved: row ${row} is now ${label}.`);
-    leave();
-  }));
+    return leave();
+  }
+  keep({ row, label, correct: true });
+  recent = recent.map((given) => (given.row === row ? { ...given, label } : given));
+  leave();
+  dispatch(row);
 }
 
 const lookAgain = async (i) => (recent[i] ? lookAt(recent[i]) : null);
@@ -310,31 +343,20 @@ function leave() {
   toCard();
 }
 
-function undo() {
-  const before = again ? null : queued.get(recent[0]?.row);
-  if (before) { // it has not left this browser
-    const { row } = before.card;
-    queued.delete(row);
-    unsaved.delete(row);
-    drop(row);
-    recent = recent.slice(1);
-    cards = [before.card, ...cards];
-    return tookBack(row);
-  }
-  saving = saving.then(() => guard(async () => {
-    const taken = again ?? recent[0];
-    if (!taken) return;
-    const card = await remove(`/answers/${taken.row}`);
-    recent = recent.filter((given) => given.row !== taken.row);
-    cards = [card, ...cards];
-    again = null;
-    tookBack(taken.row);
-    await refill();
-  }));
-}
-
-function tookBack(row) {
+async function undo() {
+  const row = (again ?? recent[0])?.row;
+  if (row === undefined) return;
+  const card = answered.get(row) ?? again ?? (await guard(() => get(`/answers/${row}`)));
+  if (!card || !recent.some((given) => given.row === row)) return;
+  recent = recent.filter((given) => given.row !== row);
+  again = null;
   last = null;
+  cards = [card, ...cards.filter((other) => other.row !== row)];
+  if (waits(row) && !begun.has(row)) drop(row); // it has not left this browser
+  else {
+    keep({ row, undo: true });
+    dispatch(row);
+  }
   show();
   toCard();
   say(`Took back row ${row}. It is yours to answer again.`);
@@ -459,12 +481,14 @@ function openFlags(open) {
   $("flags").hidden = !open;
   $("flags-open").setAttribute("aria-expanded", String(open));
   if (open && $("guide")) guide(false);
+  uncover();
   if (open) $("flags").focus();
 }
 $("flags-open").addEventListener("click", () => openFlags($("flags").hidden));
 $("flags-close").addEventListener("click", () => { openFlags(false); toCard(); });
 addEventListener("signedout", () => { leaving = true; });
-addEventListener("beforeunload", (event) => { if (unsaved.size && !leaving) event.preventDefault(); });
+addEventListener("beforeunload", (event) => { if (waiting().length && !leaving) event.preventDefault(); });
+otherwise(() => { tell(); guard(refill, true); });
 $("undo").addEventListener("click", undo);
 $("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $("note-text").focus()));
 $("help").addEventListener("click", () => $("help-box").showModal());
@@ -476,6 +500,7 @@ function guide(open) {
   $("guide-open").setAttribute("aria-expanded", String(open));
   document.body.classList.toggle("guided", open);
   if (!open) localStorage.setItem(`fairask guide ${meta}`, edition());
+  uncover();
 }
 const edition = () => $("guidelines").textContent + ($("examples")?.children.length ?? "");
 async function examples() {

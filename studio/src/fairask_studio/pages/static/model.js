@@ -79,7 +79,7 @@ async function again() {
 
 async function load() {
   const model = await get("/model");
-  if (!model.history.length) return fill($("model"), panel("No model yet", el("p", { class: "hint" }, "A model is fitted when the first batch is answered."), el("p", { class: "buttons" }, el("a", { class: "button", href: `${root}/label` }, "Label rows"))));
+  if (!model.history.length) return fill($("model"), panel("No model yet", el("p", { class: "hint" }, "A model is fitted when the first batch is answered."), status.unseen ? el("p", { class: "warn" }, status.unseen) : "", el("p", { class: "buttons" }, el("a", { class: "button", href: `${root}/label` }, "Label rows"))));
   const entry = model.model, audited = status.gap?.by === "audit";
   const { next } = await get("/story");
   const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified || audited ? "" : "No classifier within the allowed gap was found on these labels.";

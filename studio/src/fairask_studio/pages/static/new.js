@@ -51,6 +51,7 @@ function words() {
     const said = option.dataset.form.replaceAll("{no}", $("negative").value).replaceAll("{yes}", $("positive").value);
     option.textContent = said[0].toUpperCase() + said.slice(1);
   }
+  $("metric-words").textContent = `${$("metric").selectedOptions[0].textContent}.`;
   $("tolerance-words").textContent = `If one group has 80 of 100, every other must have at least ${80 - gap} of 100.`;
   const left = Math.max(table.rows - budget, 0);
   $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels${left < 500 ? `; ${left ? `${number(left)} rows are left` : "no row is left"} for it` : ""}.`;
