@@ -92,9 +92,9 @@ def audits(
     class Spent(type(schedule)):  # type: ignore[misc]
         """Keeps what was found of each audit at its last look; may draw labels by group alone."""
 
-        def next_counts(self, counts: Counts, layout: Any, look: int) -> Any:
+        def next_counts(self, counts: Counts, layout: Any, look: int, pilot: Counts | None = None) -> Any:
             if not by_group:
-                return super().next_counts(counts, layout, look)
+                return super().next_counts(counts, layout, look, pilot)
             weight = counts.size / np.maximum(counts.size @ layout.members.T @ layout.members, 1.0)
             return allocate(weight, counts.labels, counts.size, self.totals[look])
 

@@ -40,23 +40,16 @@ def decide(env: dict[str, str], folder: Path) -> dict[str, object]:
     return certificates["population"]
 
 
-def summary(certificate: dict[str, object], env: dict[str, str]) -> str:
-    """Return the verdict and the rates by group as Markdown."""
-    head = {
-        "certified": f"**Certified.** The difference between the groups is at most {env['TOLERANCE']}.",
-        "refuted": f"**Refuted.** The difference between the groups is above {env['TOLERANCE']}.",
-        "undecided": f"**Undecided.** The labels do not settle whether the difference is within {env['TOLERANCE']}.",
-    }[str(certificate["verdict"])]
+def summary(certificate: dict[str, object], text: str) -> str:
+    """Return the verdict and the bounds, as the certificate's text says them, and the rates by group as Markdown."""
+    head, bounds, *_ = text.splitlines()
     rates: dict[str, list[float]] = certificate["rates"]  # type: ignore[assignment]
-    measured = certificate["estimate"]
-    estimate = "unknown" if measured is None else f"{measured:.3f}"
     lines = [
         "### Fairness gate",
         "",
-        head,
+        f"**{head}**",
         "",
-        f"Estimate {estimate}, between {certificate['lower']:.3f} and {certificate['upper']:.3f} "
-        f"({certificate['metric']}, error {certificate['delta']}, {certificate['n_labels']:,} labels).",
+        f"`{bounds.strip()}`",
         "",
         "| group | " + " | ".join(WORDS.get(name, name) for name in rates) + " |",
         "|---" * (len(rates) + 1) + "|",
@@ -86,7 +79,7 @@ def main() -> int:
     certificate = decide(env, folder)
     verdict = str(certificate["verdict"])
     append("GITHUB_OUTPUT", f"verdict={verdict}\ncertificate={folder / 'certificate.json'}\n")
-    append("GITHUB_STEP_SUMMARY", summary(certificate, env))
+    append("GITHUB_STEP_SUMMARY", summary(certificate, (folder / "certificate.txt").read_text("utf-8")))
     code = CODES[verdict]
     if verdict == "undecided" and env.get("UNDECIDED") == "warn":
         print(

@@ -97,7 +97,13 @@ def test_the_exit_code_is_the_verdict(tmp_path, monkeypatch, rows, rates, verdic
     assert (found, outputs.get("verdict")) == (code, verdict), error
     assert verdict.capitalize() in summary
     assert "| a |" in summary
-    assert json.loads(Path(outputs["certificate"]).read_text())["verdict"] == verdict
+    made = json.loads(Path(outputs["certificate"]).read_text())
+    assert made["verdict"] == verdict
+    # No limit is rounded towards what it encloses, beyond the error of floating point.
+    low, high = map(float, re.search(r"bounds \[(.+), (.+)\]", summary).groups())
+    exact = made["certificates"]["population"]
+    assert exact["lower"] - 1.1e-4 < low <= exact["lower"] + 1e-10
+    assert exact["upper"] - 1e-10 <= high < exact["upper"] + 1.1e-4
 
 
 def test_undecided_may_be_a_warning(tmp_path, monkeypatch):

@@ -297,7 +297,8 @@ class Audit:
         """
         if not self._layout.pilot or not self.look:
             return None
-        return JudgeTrial.of(self._layout, self._last.counts, [*map(str, self.groups)])
+        names = [*map(str, self.groups)]
+        return JudgeTrial.of(self._layout, self._last.counts, _told(self._counts(1)), names)
 
     @property
     def answered(self) -> Collection[int]:
@@ -452,10 +453,8 @@ class Audit:
         if self._short:
             self._take(self._due())
         while not self._waiting and not self.done:
-            found = self._counts()
-            # Skipped rows cost no label: the totals of the schedule are about labels told.
-            told = dataclasses.replace(found, skipped=np.zeros_like(found.skipped))
-            goal = self.schedule.next_counts(told, self._strata.layout, self._opened)[0]
+            told, pilot = _told(self._counts()), _told(self._counts(1)) if self._opened else None
+            goal = self.schedule.next_counts(told, self._strata.layout, self._opened, pilot)[0]
             have = np.where(self._layout.known, 0, told.labels[0]).astype(np.int64)
             self._open(np.minimum(goal - have, self._queued - self._taken))
             self._look()
@@ -738,6 +737,8 @@ class Audit:
         plan, n = self.plan, self.n_labels
         state = "done" if self.done else "not done yet"
         words = f"{n:,} labels of {plan.budget:,}, in {plan.looks} looks; {state}"
+        if not self.schedule.claims:
+            words = "selection rates need no labels; done"
         facts = {"goal": f"{plan.metric} at most {plan.tolerance:g}", "pool": f"{self.pool_size:,} rows"}
         return card("Audit", words, facts | ({"so far": self.certificate().headline()} if n else {}))
 
@@ -823,6 +824,11 @@ class Audit:
                 self.tell(told, [labels.pop(row) for row in told])
         if labels:
             raise ValueError(f"state holds labels of {len(labels)} rows that this audit never asked for")
+
+
+def _told(counts: Counts) -> Counts:
+    """Skipped rows cost no label: the totals of the schedule are about labels told."""
+    return dataclasses.replace(counts, skipped=np.zeros_like(counts.skipped))
 
 
 def _given(observed: ArrayLike, groups: ArrayLike) -> dict[int, object]:

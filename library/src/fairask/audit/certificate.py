@@ -346,6 +346,19 @@ class Certificate:
             )
         return f"About {self.more_labels:,} more {what} drawn in the same way would likely decide."
 
+    def method_in_words(self) -> str:
+        """Return the method, and what makes its bounds hold.
+
+        Examples
+        --------
+        >>> from fairask.audit import certify
+        >>> certify(None, [0, 1] * 8, [0, 1] * 8, "dp", method="known").method_in_words()
+        'computed (not estimated)'
+        """
+        if self.method == "known":
+            return "computed (not estimated)"
+        return f"{self.method} ({self.valid})"
+
     def __str__(self) -> str:
         _, point, low, high = self._as_asked()
         estimate = "unknown" if math.isnan(point) else f"{point:.4f}"
@@ -354,7 +367,7 @@ class Certificate:
             self.headline(),
             f"  estimate {estimate}, bounds [{least:.4f}, {most:.4f}], {self.n_labels:,} labels",
             f"  about: {one_line(self.target)}",
-            f"  method: {self.method} ({self.valid}), metric {self.metric}, delta {self.delta:g}",
+            f"  method: {self.method_in_words()}, metric {self.metric}, delta {self.delta:g}",
         ]
         for g, group in enumerate(self.groups):
             values = ", ".join(f"{_spoken(name)} {rate[g]:.3f}" for name, rate in self.rates.items())
@@ -394,8 +407,8 @@ class Certificate:
             f"<body><h1>{escape(self.headline())}</h1><p>{escape(self._bounds())} {escape(self.advice())}</p>"
             f"{_groups(self)}<p>About: {escape(self.target)}. Labels used: {self.n_labels:,}.</p>"
             f"{others}<h2>What it rests on</h2><ul>{rests}</ul>{made}"
-            f"<p><small>metric {escape(self.metric)}, method {escape(self.method)} "
-            f"({escape(self.valid)}), delta {self.delta:g}</small></p></body></html>"
+            f"<p><small>metric {escape(self.metric)}, "
+            f"method {escape(self.method_in_words())}, delta {self.delta:g}</small></p></body></html>"
         )
 
     def _bounds(self) -> str:

@@ -442,7 +442,8 @@ class AuditFolder:
         """How the certificates were made, for a table at their end."""
         plan = self.audit.plan
         facts = _facts_of(self.place, self.source, self.state["pool"], self.state["columns"])
-        facts["budget"] = f"{plan.budget:,} labels in at most {plan.looks} batches"
+        if self.audit.schedule.claims:  # selection rates need no labels
+            facts["budget"] = f"{plan.budget:,} labels in at most {plan.looks} batches"
         facts["seed"] = str(plan.random_state)
         if n := len(self.state["corrections"]):
             facts["corrections"] = f"{n:,}, listed in {STATE}"

@@ -86,6 +86,8 @@ class JudgeTrial:
         gets right of labels 1 and of labels 0.
     saving : float
         Share of the labels that the judge can save at most, by these labels.
+    heeded : bool
+        Whether the judge says where labels are drawn: the labels of the pilot decide.
     """
 
     labels: int
@@ -93,13 +95,15 @@ class JudgeTrial:
     judge: float
     model: float
     saving: float
+    heeded: bool
 
     @classmethod
-    def of(cls, layout: Layout, counts: Counts, names: Sequence[str]) -> Self:
+    def of(cls, layout: Layout, counts: Counts, pilot: Counts, names: Sequence[str]) -> Self:
         """Compare answers with the labels of one audit."""
         assert layout.prior is not None
         p, whole = layout.agreed(counts)
         size = np.where(layout.known, 0.0, counts.size)
+        heeded = bool(judge_saving(size, *layout.agreed(pilot))[0] >= LEAST_SAVING)
         told = counts.ones + counts.zeros
         # Each label counts for the rows that it stands for.
         each = np.where(told > 0, size / np.maximum(told, 1.0), 0.0)[0]
@@ -118,12 +122,8 @@ class JudgeTrial:
             by_group[name] = float(right / max((ones + zeros)[mine].sum(), 1e-9))
         found = int(told[0, ~layout.known].sum())
         saving = float(judge_saving(size, p, whole)[0])
-        return cls(found, by_group, balanced(yes), balanced(layout.decision[0] == 1), max(saving, 0.0))
-
-    @property
-    def heeded(self) -> bool:
-        """Whether the judge says where labels are drawn."""
-        return self.saving >= LEAST_SAVING
+        model = balanced(layout.decision[0] == 1)
+        return cls(found, by_group, balanced(yes), model, max(saving, 0.0), heeded)
 
     def __str__(self) -> str:
         return trial_in_words(self.labels, self.agreement, self.judge, self.model, self.saving, self.heeded)
@@ -223,19 +223,19 @@ class Layout:
         same = (self.parent[:, None] == self.parent[None, :]) & ~(self.known[:, None] | self.known[None, :])
         return np.asarray(same | np.eye(len(self.known), dtype=bool), dtype=np.float64)
 
-    def within(self, free: Float, counts: Counts | None = None) -> Float:
+    def within(self, free: Float, pilot: Counts | None = None) -> Float:
         """Share of each bin in the labels of its (group, decision), given the rows that may be drawn.
 
         A quarter of the labels go to bins as rows do, the others to where the score says that labels differ.
-        What a judge says is taken from the labels of all groups together, once there are some.
+        What a judge says is taken from the labels of the pilot, of all groups together, once there are some.
         """
         share = free / np.maximum(free @ self.siblings, 1.0)
-        if self.prior is None or (self.judged and counts is None):
+        if self.prior is None or (self.judged and pilot is None):
             return share
         p = np.clip(self.prior, 0.03, 0.97) + np.zeros_like(free)
         trusted: Bool = np.ones((*free.shape[:-1], 1), dtype=bool)
-        if self.judged and counts is not None:
-            p, whole = self.agreed(counts)
+        if self.judged and pilot is not None:
+            p, whole = self.agreed(pilot)
             trusted = judge_saving(free, p, whole)[..., None] >= LEAST_SAVING
         told = free * np.sqrt(p * (1 - p))
         tilted = share / 4 + 0.75 * told / np.maximum(told @ self.siblings, 1e-9)

@@ -307,22 +307,29 @@ class Schedule:
         ]
         return code, found
 
-    def next_counts(self, counts: Counts, layout: Layout, look: int) -> Int:
+    def next_counts(self, counts: Counts, layout: Layout, look: int, pilot: Counts | None = None) -> Int:
         """Return how many rows of each stratum should be drawn by a look, given what was found so far.
 
         Labels go to (group, decision) by what was found there. Between the bins of one they go by shares that
         are fixed beforehand: a bin where a handful of labels found nothing would get no more of them, and its
-        positives would be missed for good.
+        positives would be missed for good. For the same reason a judge is believed as far as the ``pilot``
+        (what the first look found) agrees with him, whatever later labels say.
         """
         drawn = np.where(layout.known, 0.0, counts.labels)
-        return self.place(counts.size, drawn, layout, self.totals[look], counts if look else None)
+        return self.place(counts.size, drawn, layout, self.totals[look], counts if look else None, pilot)
 
     def place(
-        self, size: Float, drawn: Float, layout: Layout, total: float, found: Counts | None = None
+        self,
+        size: Float,
+        drawn: Float,
+        layout: Layout,
+        total: float,
+        found: Counts | None = None,
+        pilot: Counts | None = None,
     ) -> Int:
         """Place ``total`` labels, given those drawn and, from these or other rows, what was ``found``."""
         free = np.where(layout.known, 0.0, size)
-        weight = within = layout.within(free, found)
+        weight = within = layout.within(free, pilot)
         if found is not None:
             whole = self._neyman(size, _guess(found, layout), layout)  # of each bin
             weight = whole / np.maximum(size, 1.0) * (free @ layout.siblings)

@@ -89,12 +89,14 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
     told[:, :, layout.known] = left[:, :, layout.known]
     left[:, :, layout.known] = 0
     verdict, used = np.zeros((n, len(schedule.claims)), dtype=np.int64), np.zeros(n, dtype=np.int64)
-    open_ = np.arange(n)
+    open_, pilot = np.arange(n), None
     for look in range(len(schedule.totals)):
         have = Counts(size[open_], *told[:, open_].astype(np.float64))
         # Skipped rows cost no label: one more row is drawn for each, once.
         plain = Counts(have.size, have.ones, have.zeros, np.zeros_like(have.ones))
-        goal = schedule.next_counts(plain, layout, look)
+        if look == 1:
+            pilot = plain
+        goal = schedule.next_counts(plain, layout, look, pilot)
         wanted = goal - np.where(layout.known, 0, plain.labels).astype(np.int64)
         for _ in range(3):
             part, rest = draw(left[:, open_], np.maximum(wanted, 0), rng)
@@ -108,7 +110,10 @@ def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Genera
         drawn = np.where(layout.known, 0.0, now.ones + now.zeros)
         used[open_] = np.rint(drawn @ layout.cost).astype(np.int64)
         verdict[open_], _ = schedule.verdicts(now, layout, look, verdict[open_])
-        open_ = open_[(verdict[open_] == 0).any(axis=1)]
+        still = (verdict[open_] == 0).any(axis=1)
+        open_ = open_[still]
+        if pilot is not None:
+            pilot = Counts(*(part[still] for part in vars(pilot).values()))
         if not len(open_):
             break
     return verdict, used

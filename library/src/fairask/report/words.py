@@ -1228,7 +1228,11 @@ def trial_in_words(
     beside = f"His balanced agreement is {judge:.0%}, the model's {model:.0%}."
     if not heeded:
         return "\n".join(
-            [*lines, beside, "He would save next to nothing: labels are drawn as if there were none."]
+            [
+                *lines,
+                beside,
+                "By the pilot he saves next to nothing: labels are drawn as if there were no judge.",
+            ]
         )
     if judge <= model:
         beside += " He is no better than the model: at most half of the labels\ncan be saved."
@@ -1241,12 +1245,12 @@ def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
     >>> judge_sentence(240, 0.3, True)
     'A judge said where labels tell most (he saves at most about 30% of them). All 240 labels are from people; answers of the judge are not counted.'
     >>> judge_sentence(240, 0.02, False).partition(".")[0]
-    'A judge was tried and is not heeded, because he would save next to nothing'
+    'A judge was tried and is not heeded, because by the pilot he saves next to nothing'
     """  # noqa: E501
     used = (
         f"A judge said where labels tell most (he saves at most about {saving:.0%} of them)."
         if heeded
-        else "A judge was tried and is not heeded, because he would save next to nothing."
+        else "A judge was tried and is not heeded, because by the pilot he saves next to nothing."
     )
     return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
 
