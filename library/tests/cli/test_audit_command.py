@@ -232,6 +232,7 @@ def test_demographic_parity_needs_no_labels(fairask: Run, pool: Path) -> None:
     assert found["labels"] == 0
     assert found["verdict"] == "certified"
     assert sorted(contents()) == ["audit.json", "certificate.html", "certificate.json", "certificate.txt"]
+    assert not [name for name, said in contents().items() if name != "audit.json" and b"budget" in said]
 
 
 @pytest.mark.usefixtures("no_replay")

@@ -66,6 +66,9 @@ def test_the_table_itself_is_computed_where_every_row_has_a_label(
     assert found["verdict"] == pool["verdict"]
     assert (pool["valid"], pool["lower"]) == ("known", pool["upper"])
     assert population["upper"] > pool["upper"]
+    said = Path("table.audit/certificate.txt").read_text("utf-8")
+    assert "  method: computed (not estimated), metric tprp" in said
+    assert "method computed (not estimated)" in Path("table.audit/certificate.html").read_text("utf-8")
 
 
 def test_what_known_promises_is_said(fairask: Run, write: Callable[..., Path]) -> None:

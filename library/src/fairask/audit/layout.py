@@ -24,7 +24,7 @@ FEWEST = 5
 _PILOT = 3
 #: Answers of a judge are those below, between and above these; labels that the share of all rows decided
 #: alike is worth beside those where he answers the same; and the saving below which he is not heeded.
-_ANSWERS, _DOUBT, LEAST_SAVING = (0.2, 0.4, 0.6, 0.8), 4.0, 0.1
+_ANSWERS, _DOUBT, LEAST_SAVING = (0.2, 0.4, 0.6, 0.8), 12.0, 0.1
 #: Labels of the pilot that a judge is tried on.
 PILOT = 60
 
