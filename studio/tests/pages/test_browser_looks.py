@@ -158,7 +158,7 @@ def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
         expect(page.locator("#watched")).to_contain_text(f"--tell watch-{month}.csv")
         watch = study.state().watch
         assert watch is not None
-        said = {"verdict": "refuted", "headline": f"REFUTED: the gap is above 99 points since about {month}."}
+        said = {"verdict": "refuted", "headline": f"Refuted: the gap is above 99 points since about {month}."}
         study.watched({**watch, "standing": {**watch["standing"], **said}}, watch)
         expect(page.locator("#headline")).to_contain_text("Do not use this model")
         expect(page.locator("#steps li").last).to_have_text("Certificateno longer certified")
