@@ -1,7 +1,7 @@
 """Does each option of an audit keep the promise? Random settings at the boundary, and the worst again.
 
-    python -m benchmarks.certificate_options [--option score judge known noise cost plain] [--settings 300]
-        [--audits 1000] [--again 8000] [--seeds 5077]
+    python -m benchmarks.certificate_options [--option score judge known observed noise cost plain]
+        [--settings 300] [--audits 1000] [--again 8000] [--seeds 5077]
 
 A setting is a random pool (two to six groups, sizes, base rates, error rates, metric, looks, budget) and
 what the option says of its rows: a score that tells nothing or hides the missed positives in its surest
@@ -143,6 +143,21 @@ def some_known(rng: np.random.Generator, y: Any, pred: Any) -> tuple[str, dict[i
     return kind, dict(zip(rows.tolist(), y[rows].tolist(), strict=True))
 
 
+def some_observed(rng: np.random.Generator, y: Any, pred: Any) -> tuple[str, dict[int, int]]:
+    """Outcomes of rows that somebody accepted, and why: the model did, or one who knew more than it."""
+    kind = str(
+        rng.choice(["all accepted", "good ones lost", "bad ones lost", "good ones besides", "by another"])
+    )
+    seen = {"all accepted": pred == 1,
+            "good ones lost": (pred == 1) & (rng.random(len(y)) > np.where(y == 1, 0.05, 0)),
+            "bad ones lost": (pred == 1) & (rng.random(len(y)) > np.where(y == 0, 0.2, 0)),
+            # Accepted against the model, more often those who deserve it.
+            "good ones besides": (pred == 1) | (rng.random(len(y)) < np.where(y == 1, 0.3, 0.05)),
+            "by another": rng.random(len(y)) < np.where(pred == 1, 0.95, 0.2)}[kind]  # fmt: skip
+    rows = np.flatnonzero(seen)
+    return kind, dict(zip(rows.tolist(), y[rows].tolist(), strict=True))
+
+
 def some_cost(rng: np.random.Generator, y: Any, pred: Any, group: Any) -> tuple[str, Any]:
     """A cost of each label, and on what it depends."""
     kind = str(rng.choice(["any", "label", "decision", "group"]))
@@ -163,6 +178,8 @@ def setting(option: str, number: int, first: int) -> Setting:
         kind, more["judge"] = some_judge(rng, y, pred, group)
     elif option == "known":
         kind, more["known"] = some_known(rng, y, pred)
+    elif option == "observed":
+        kind, more["observed"] = some_observed(rng, y, pred)
     elif option == "cost":
         kind, more["cost"] = some_cost(rng, y, pred, group)
     elif option == "noise":
@@ -183,11 +200,14 @@ def setting(option: str, number: int, first: int) -> Setting:
     gap = float(schedule.bounds(whole, exact, 0).estimate[0])
     claim = replace(schedule.claims[0], tolerance=gap - 1e-7)
     looks = UpperBounds(**{**vars(schedule), "claims": (claim,)})
+    # Outcomes of accepted rows that nobody observed are never told.
+    zeros_told, ones_told, _ = strata.known.astype(float)
+    lost = [np.where(layout.known, v, 0.0) for v in (ones - ones_told, size - ones - zeros_told)]
     flips = None if option != "noise" else np.append(wrong, 0.0)[layout.group]
 
     def truth(audits: int) -> Truth:
         shape = (audits, len(size))
-        return Truth(np.broadcast_to(size, shape), np.broadcast_to(ones, shape), noise=flips)
+        return Truth(*(np.broadcast_to(v, shape) for v in (size, ones, *lost)), noise=flips)
 
     words = (
         f"{kind or option}, {found['metric']}, {len(rows.names)} groups, {len(y):,} rows, {found['few']} "
@@ -224,7 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options = ["score", "judge", "known", "noise", "cost", "plain"]
+    options = ["score", "judge", "known", "observed", "noise", "cost", "plain"]
     parser.add_argument("--option", nargs="+", default=options, choices=options)
     parser.add_argument("--settings", type=int, default=300)
     parser.add_argument("--audits", type=int, default=1000)

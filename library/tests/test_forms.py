@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from fairask.audit import json_schema
 from fairask.cli._app import app
+from fairask.report.forms import render_form
 
 #: Rows and selected by sex and race; an empty value is unknown.
 PEOPLE = {
@@ -256,6 +257,7 @@ def test_facts_of_the_owner_are_shown_or_left_open(hired: Path) -> None:
     given = ("--fact", "tool=Ranker 2", "--fact", "data-source=2025 <b>\x1b[2J\u202e")
     done = run("report", hired, "--form", "nyc-ll144", *given)
     assert "Left open, give them with --fact NAME=TEXT: distribution_date" in done.output
+    assert "exclusion" not in done.output  # nothing is missing where nothing is left out
     document = json.loads((hired / "nyc-ll144.json").read_text())
     assert document["facts"]["tool"] == "Ranker 2"
     assert document["facts"]["distribution_date"] is None
@@ -264,6 +266,15 @@ def test_facts_of_the_owner_are_shown_or_left_open(hired: Path) -> None:
     assert "2025 &lt;b&gt;\\x1b[2J\\u202e" in page
     refused = run("report", hired, "--form", "nyc-ll144", "--fact", "tol=x")
     assert (refused.exit_code, "has no fact 'tol'" in refused.output) == (2, True)
+
+
+def test_a_limit_of_a_form_is_rounded_away_from_what_it_encloses(hired: Path) -> None:
+    document = json.loads(json.dumps(form(hired, "nyc-ll144")[0]))
+    row = next(row for row in document["tables"][0]["rows"] if row["category"] == "F")
+    row["low"], row["high"], document["median"] = 0.79999, 1.00004, 123456.5
+    page = render_form(document)
+    assert '<td class="n">0.799</td><td class="n">1.001</td>' in page
+    assert "above 123456.5, the median of all scores" in page
 
 
 @pytest.mark.parametrize("name", ["nyc-ll144", "ugesp"])

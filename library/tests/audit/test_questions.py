@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -181,6 +183,43 @@ def test_the_gap_of_a_pool_with_a_rate_that_does_not_exist_is_at_least_that_of_t
     found = certify_known(["a", "b", "c"], labels, labels.sum(axis=0), AuditPlan(), "pool")[0]
     assert (found.verdict, found.lower, found.upper) == ("refuted", 0.375, 1.0)
     assert "above 0.1 (computed on the whole pool: 0.375 or more)" in found.headline()
+
+
+def test_no_bound_is_rounded_to_the_other_side_of_the_tolerance():
+    found = certify(*pool(gap=0.05))
+    near = dataclasses.replace(found, verdict="undecided", lower=0.0399996, upper=0.10004)
+    assert "between 0.0399 and 0.101" in near.headline()
+    assert "bounds [0.0399, 0.1001]" in str(near)
+    assert "bounds 0.039 to 0.101; tolerance 0.1." in near.to_html()
+    known = dataclasses.replace(
+        found, verdict="refuted", valid="known", estimate=0.10004, lower=0.10004, upper=0.10004
+    )
+    assert "is 0.10004, above 0.1" in known.headline()
+    assert "bounds [0.1000, 0.1000]" in str(known)  # a number that was computed is itself
+
+
+def test_a_certificate_of_a_ratio_says_the_ratio_everywhere():
+    y, pred, groups = pool(gap=0.3)
+    found = certify(y, pred, groups, "tpr-ratio", tolerance=0.2)
+    tpr = [pred[(y == 1) & (groups == g)].mean() for g in (0, 1)]
+    ratio = min(tpr) / max(tpr)
+    assert f"  estimate {ratio:.4f}, bounds [" in str(found)
+    assert f"Ratio measured: {ratio:.3f}; bounds " in found.to_html()
+    assert "; least allowed 0.8." in found.to_html()
+    low, high = (float(end) for end in re.search(r"bounds \[(.*), (.*)\]", str(found)).groups())
+    assert low < ratio < high <= 1
+
+
+def test_the_agreement_of_a_judge_is_that_of_his_answers():
+    rng = np.random.default_rng(3)
+    y, groups = rng.integers(0, 2, 6000), rng.integers(0, 2, 6000)
+    right = rng.random(6000) < 0.8
+    # He is less sure where he is wrong: no bin may hold answers of both kinds, or agreement would be higher.
+    judge = np.abs(1 - np.where(right, y, 1 - y) - np.where(right, 0.9, 0.55) + rng.uniform(0, 0.04, 6000))
+    pred = np.where(rng.random(6000) < 0.75, y, 1 - y)
+    audit = run(Audit(pred, groups, judge=judge, tolerance=0.01, budget=1500), y)
+    truth = [np.mean((judge > 0.5) == y, where=groups == g) for g in (0, 1)]
+    assert list(audit.trial.agreement.values()) == pytest.approx(truth, abs=0.05)
 
 
 def test_nearly_exhausted_strata_keep_the_promise_at_a_knife_edge():

@@ -233,6 +233,16 @@ def test_repeated_audits_of_a_model_are_counted_and_stated(
     run(*known, "--predictions", "other", "--out", "h")
     assert load(Path("h"))["register"]["models_on_labels"] == 2
     assert "2 models were decided on these labels with this key" in Path("h/certificate.txt").read_text()
+    # A certificate that an older copy of the register counted is refused beside the whole register.
+    whole = Path("owner.register").read_text()
+    Path("owner.register").write_text("".join(whole.splitlines(keepends=True)[:2]))
+    run(*known, "--predictions", "said", "--out", "r", "--tolerance", 0.2)
+    assert load(Path("r"))["register"]["of_model"] == 3  # the older copy knows two of the three before it
+    assert run("verify", "r", "--key", "owner.pub").exit_code == 0
+    Path("owner.register").write_text(whole)
+    replayed = run("verify", "r", "--key", "owner.pub")
+    assert (replayed.exit_code, "with another copy of the register" in replayed.output) == (1, True)
+    assert run("verify", "g", "--key", "owner.pub").exit_code == 0
     # A line that is left out is noticed.
     lines = Path("owner.register").read_text().splitlines(keepends=True)
     Path("owner.register").write_text("".join(lines[1:]))

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from fairask.audit.plan import QUESTIONS, ROUNDING
 from fairask.cards import card
 from fairask.checks import check_choice
-from fairask.report.words import one_line, visible
+from fairask.report.words import enclosed, one_line, outward, visible
 from fairask.tables.groups import UNKNOWN
 
 #: Name and version of what :meth:`Certificate.to_dict` writes.
@@ -294,28 +294,34 @@ class Certificate:
         what = f"the {question.words}"
         sure = f"{100 * (1 - self.delta):g}% confidence"
         within, beyond, less, more = ("at most", "above", "or less", "or more")
-        goal, low, high, point = self.tolerance, self.lower, self.upper, self.estimate
+        goal, point, low, high = self._as_asked()
         if question.ratio:
             within, beyond, less, more = ("at least", "below", "or more", "or less")
-            goal, point = round(1 - self.tolerance, 10), 1 - self.estimate
-            low, high = 1 - self.lower, 1 - self.upper
         if self.valid == "known" and low != high:
             sure = "computed on the whole pool"
             if self.unknown_groups:
                 sure = f"whichever group {self.unknown_groups:,} rows belong to"
         elif self.valid == "known":
             side = within if self.verdict == "certified" else beyond
-            verdict, value = self.verdict.capitalize(), f"{point:.3g}"
+            value = _beside(point, goal)
+            verdict = self.verdict.capitalize()
             return f"{verdict}: {what} is {value}, {side} {goal:g} (computed on the whole pool)."
+        least, most = _significant(low, up=False), _significant(high, up=True)
+        # The end that decides: of a difference the upper one certifies, of a ratio the lower one.
+        passed, failed = (least, most) if question.ratio else (most, least)
         if self.verdict == "certified":
-            return f"Certified: {what} is {within} {goal:g} ({sure}: {high:.3g} {less})."
+            return f"Certified: {what} is {within} {goal:g} ({sure}: {passed} {less})."
         if self.verdict == "refuted":
-            return f"Refuted: {what} is {beyond} {goal:g} ({sure}: {low:.3g} {more})."
-        ends = sorted((low, high))
-        return (
-            f"Undecided: {what} may lie on either side of {goal:g} "
-            f"({sure}: between {ends[0]:.3g} and {ends[1]:.3g})."
-        )
+            return f"Refuted: {what} is {beyond} {goal:g} ({sure}: {failed} {more})."
+        return f"Undecided: {what} may lie on either side of {goal:g} ({sure}: between {least} and {most})."
+
+    def _as_asked(self) -> tuple[float, float, float, float]:
+        """The goal, the estimate and the bounds: of a ratio as a ratio, though it is kept as one less it."""
+        found = self.tolerance, self.estimate, self.lower, self.upper
+        if not QUESTIONS[self.metric].ratio:
+            return found
+        goal, point, high, low = (round(1 - value, 12) for value in found)
+        return goal, point, low, high
 
     def advice(self) -> str:
         """Return what further labels would bring.
@@ -341,15 +347,17 @@ class Certificate:
         return f"About {self.more_labels:,} more {what} drawn in the same way would likely decide."
 
     def __str__(self) -> str:
-        estimate = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.4f}"
+        _, point, low, high = self._as_asked()
+        estimate = "unknown" if math.isnan(point) else f"{point:.4f}"
+        least, most = enclosed(low, high, 4)
         lines = [
             self.headline(),
-            f"  estimate {estimate}, bounds [{self.lower:.4f}, {self.upper:.4f}], {self.n_labels:,} labels",
+            f"  estimate {estimate}, bounds [{least:.4f}, {most:.4f}], {self.n_labels:,} labels",
             f"  about: {one_line(self.target)}",
             f"  method: {self.method} ({self.valid}), metric {self.metric}, delta {self.delta:g}",
         ]
         for g, group in enumerate(self.groups):
-            values = ", ".join(f"{name} {rate[g]:.3f}" for name, rate in self.rates.items())
+            values = ", ".join(f"{_spoken(name)} {rate[g]:.3f}" for name, rate in self.rates.items())
             seen = f"{self.positives[g]} positives, {self.negatives[g]} negatives, " if self.n_labels else ""
             lines.append(f"  group {one_line(group)}: {seen}{values}")
         lines.append(f"  {self.advice()}")
@@ -391,16 +399,35 @@ class Certificate:
         )
 
     def _bounds(self) -> str:
-        measured = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.3f}"
-        return (
-            f"Gap measured: {measured}; bounds {self.lower:.3f} to {self.upper:.3f}; "
-            f"tolerance {self.tolerance:g}."
-        )
+        goal, point, low, high = self._as_asked()
+        what, asked = ("Ratio", "least allowed") if QUESTIONS[self.metric].ratio else ("Gap", "tolerance")
+        measured = "unknown" if math.isnan(point) else f"{point:.3f}"
+        least, most = enclosed(low, high, 3)
+        return f"{what} measured: {measured}; bounds {least:.3f} to {most:.3f}; {asked} {goal:g}."
 
     def _repr_html_(self) -> str:
         facts = {"labels": f"{self.n_labels:,}", "about": self.target}
         rests = ("What it rests on", self.assumptions)
         return card(self.headline(), f"{self._bounds()} {self.advice()}", facts, folded=rests)
+
+
+def _spoken(rate: str) -> str:
+    return rate.replace("_", " ")
+
+
+def _significant(limit: float, *, up: bool) -> str:
+    """Write a limit in three significant digits, rounded outward."""
+    digits = 2 - math.floor(math.log10(abs(limit))) if abs(limit) > 1e-9 else 3
+    return f"{outward(limit, digits, up=up):.3g}"
+
+
+def _beside(value: float, goal: float) -> str:
+    """Write a value in three significant digits, or in as many as show on which side of the goal it is."""
+    for digits in range(3, 17):
+        said = f"{value:.{digits}g}"
+        if (float(said) > goal) == (value > goal):
+            return said
+    return repr(value)
 
 
 def _section(certificate: Certificate, first: Certificate) -> str:
@@ -416,7 +443,7 @@ def _section(certificate: Certificate, first: Certificate) -> str:
 def _groups(certificate: Certificate) -> str:
     counts = {"positives": certificate.positives, "negatives": certificate.negatives}
     columns = {name: [f"{n:,}" for n in seen] for name, seen in counts.items() if certificate.n_labels}
-    columns |= {name: [f"{share:.3f}" for share in rate] for name, rate in certificate.rates.items()}
+    columns |= {_spoken(name): [f"{share:.3f}" for share in rate] for name, rate in certificate.rates.items()}
     head = "".join(f'<th class="n">{escape(name)}</th>' for name in columns)
     rows = "".join(
         f"<tr><td>{escape(str(group))}</td>"

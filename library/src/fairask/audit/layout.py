@@ -85,7 +85,7 @@ class JudgeTrial:
         Balanced agreement with people of the judge and of the audited model: the mean of the shares that each
         gets right of labels 1 and of labels 0.
     saving : float
-        Share of the labels that the judge is expected to save.
+        Share of the labels that the judge can save at most, by these labels.
     """
 
     labels: int

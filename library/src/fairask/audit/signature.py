@@ -268,6 +268,22 @@ class Register:
             "Restore it from a copy, or make a new key: certificates count the audits of their key",
         )
 
+    def problems(self, named: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with what a certificate says of this register; nothing if it is not here."""
+        if not self.file.exists():
+            return []
+        lines, at = self.file.read_text("utf-8", "replace").splitlines(), named["entry"]
+        try:
+            self.read()
+        except UserError as error:
+            return [error.what]
+        if at <= len(lines) and hashlib.sha256(lines[at - 1].encode()).hexdigest() == named["sha256"]:
+            return []
+        return [
+            f"{self.file} does not have this audit as number {at}: the audit was begun with another copy of "
+            "the register, so audits of this model may be missing in its count"
+        ]
+
     def begin(self, *, table: str, model: str, labels: str, asked: str) -> dict[str, Any]:
         """Note that an audit begins; return what its certificate says of the register.
 

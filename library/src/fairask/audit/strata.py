@@ -142,7 +142,7 @@ class Strata:
             of_each = np.arange(width + 1)
             each = number.astype(np.min_scalar_type(width))[rows.cell]
             if bins > 1:
-                _cut(each, rows.score, top, bins, seed)
+                _cut(each, rows.score, top, bins, seed, judged=rows.judged)
 
         def total(weight: NDArray[Any]) -> Float:
             """Sum of a number per cell over the rows of each stratum."""
@@ -369,11 +369,12 @@ def least_rows(
     return rows[good], stratum[good], order[good]
 
 
-def bin_edges(score: Float, bins: int, *, chance: bool) -> Float:
+def bin_edges(score: Float, bins: int, *, chance: bool, judged: bool = False) -> Float:
     """Where a score is cut, within one group and decision; none where it has few rows.
 
     A score that is a ``chance`` from 0 to 1 is cut where the root of its variance adds up to equal parts, so
-    that about as many labels differ in each bin; any other into bins of as many rows.
+    that about as many labels differ in each bin; any other into bins of as many rows. What a judge says is
+    cut at one half too, so that the answers in a bin are alike and can be compared with people's.
 
     Examples
     --------
@@ -389,10 +390,13 @@ def bin_edges(score: Float, bins: int, *, chance: bool) -> Float:
     p = np.clip(values, 0.01, 0.99)
     weight = np.sqrt(p * (1 - p)) if chance else np.ones(len(values))
     reached = np.cumsum(weight) * (bins / weight.sum()) - 1e-9
-    return np.unique(values[np.searchsorted(reached, np.arange(1, bins))])
+    cuts = values[np.searchsorted(reached, np.arange(1, bins))]
+    if judged and values[0] <= 0.5 < values[-1]:
+        cuts[np.argmin(np.abs(cuts - 0.5))] = np.nextafter(0.5, 1)
+    return np.unique(cuts)
 
 
-def _cut(each: Int, score: Float, top: int, bins: int, seed: int) -> None:
+def _cut(each: Int, score: Float, top: int, bins: int, seed: int, *, judged: bool) -> None:
     """Add the bin of its score to the number of each row's stratum; rows without a score are in the first.
 
     Bins are found on some rows of a large pool: any cut that does not depend on labels will do.
@@ -405,7 +409,10 @@ def _cut(each: Int, score: Float, top: int, bins: int, seed: int) -> None:
         some = np.concatenate([part[draw_order(part, seed) < limit] for part in parts])
     some = some[(each[some] < last) & ~np.isnan(score[some])]
     chance = bool(len(some) and score[some].min() >= 0 and score[some].max() <= 1)
-    edges = {int(a): bin_edges(score[some[each[some] == a]], bins, chance=chance) for a in np.unique(each)}
+    edges = {
+        int(a): bin_edges(score[some[each[some] == a]], bins, chance=chance, judged=judged)
+        for a in np.unique(each)
+    }
     for start in range(0, n, _CHUNK):
         part, values = each[start : start + _CHUNK], score[start : start + _CHUNK]
         add = np.zeros_like(part)

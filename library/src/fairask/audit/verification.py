@@ -18,7 +18,7 @@ from fairask.audit.certificate import (
     pages_of,
     written,
 )
-from fairask.audit.signature import fingerprint, signature_problems
+from fairask.audit.signature import Register, fingerprint, signature_problems
 from fairask.documents import parse_json, reading
 from fairask.errors import UserError
 from fairask.tables.formats import file_digest
@@ -75,6 +75,7 @@ def check_issued(
             *(changes(found) or other_files(found, file)),
             *([] if pool is None else other_table(found, Path(pool))),
             *other_signer(found, file, key),
+            *_other_register(found, key),
         ]
         made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
         return CertificateCheck(
@@ -150,6 +151,14 @@ def other_signer(found: dict[str, Any], file: Path, key: str | None) -> list[str
     if not problems and file.read_bytes() != written(found).encode():
         problems.append("its text is not the one that was written: it was changed after it was signed")
     return problems
+
+
+def _other_register(found: dict[str, Any], key: str | None) -> list[str]:
+    """Return what is wrong with the audit's place in the register, where that lies beside the key."""
+    named = found.get("register")
+    if key is None or not named or not Path(key).is_file():
+        return []
+    return Register(Path(key).with_suffix(".register")).problems(named)
 
 
 def signer_words(found: dict[str, Any], key: str | None) -> str:

@@ -50,8 +50,11 @@ def report(
         raise UserError(f"{page} cannot be the page", "Name an .html file in a folder that exists")
     files = write_form(document, page.with_suffix(""), key)
     named = {"files": [str(file) for file in files]}
+    # Nothing is missing where no category is left out.
     open_facts = [
-        f"{name} ({FORMS[form].facts[name]})" for name, said in document["facts"].items() if not said
+        f"{name} ({FORMS[form].facts[name]})"
+        for name, said in document["facts"].items()
+        if not said and name != "exclusion"
     ]
     words = [document["title"], *(str(file) for file in files), document["notice"]]
     if open_facts:

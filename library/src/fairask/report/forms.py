@@ -32,7 +32,14 @@ from fairask.audit.verification import (
 from fairask.errors import UserError, suggest
 from fairask.report.figures import ON_DARK
 from fairask.report.pages import template
-from fairask.report.words import NO_LEGAL_ADVICE, alternative_sentence, hazard_sentence, ratio_told, visible
+from fairask.report.words import (
+    NO_LEGAL_ADVICE,
+    alternative_sentence,
+    enclosed,
+    hazard_sentence,
+    ratio_told,
+    visible,
+)
 from fairask.tables.sheets import write_whole
 
 SCHEMA, VERSION = "fairask-form", 1
@@ -164,6 +171,7 @@ def render_form(document: Mapping[str, Any]) -> str:
     page = template("form.html.j2").render(
         d=said,
         palette=ON_DARK,
+        enclosed=enclosed,
         asked=FORMS[said["form"]].facts,
         signed=signer_words(said, "") if "signature" in said else "; not signed",
     )

@@ -620,9 +620,31 @@ def safety_sentence(
     return " ".join(said) or None
 
 
+def outward(limit: float, digits: int, *, up: bool) -> float:
+    """Round a limit away from what it encloses: 0.1002 is not within a tolerance of 0.1, and 0.0998 is.
+
+    >>> outward(0.1002, 3, up=True), outward(0.0998, 2, up=False), outward(1 - 0.7, 3, up=True)
+    (0.101, 0.09, 0.3)
+    """
+    scale, least = 10.0**digits, 1e-7
+    return round(
+        (math.ceil(limit * scale - least) if up else math.floor(limit * scale + least)) / scale, digits
+    )
+
+
+def enclosed(low: float, high: float, digits: int) -> tuple[float, float]:
+    """Round two limits outward; those of a number that was computed are the number.
+
+    >>> enclosed(0.0316, 0.2061, 3), enclosed(0.3899043, 0.3899043, 3)
+    ((0.031, 0.207), (0.39, 0.39))
+    """
+    if low == high:
+        return round(low, digits), round(high, digits)
+    return outward(low, digits, up=False), outward(high, digits, up=True)
+
+
 def _limit(gap: float) -> str:
-    """Write an upper limit, rounded up: a limit of 0.102 is not within a tolerance of 0.10."""
-    return f"{math.ceil(100 * gap - 1e-9) / 100:.2f}"
+    return f"{outward(gap, 2, up=True):.2f}"
 
 
 def _written(gap: float, in_points: bool) -> str:
@@ -906,12 +928,13 @@ def points(share: float) -> str:
 
 
 def points_between(low: float, high: float) -> str:
-    """Return two limits in points.
+    """Return two limits in points, rounded outward.
 
-    >>> points_between(0.0, 0.207)
+    >>> points_between(0.0, 0.2061)
     '0 to 20.7 points'
     """
-    return f"{points(low).split()[0]} to {points(high)}"
+    least, most = enclosed(low, high, 3)
+    return f"{points(least).split()[0]} to {points(most)}"
 
 
 #: Between what the months of a certified model say and what its audit found.
@@ -1231,7 +1254,7 @@ def trial_in_words(
     >>> print(trial_in_words(60, {"men": 0.9, "women": 0.7}, 0.81, 0.86, 0.3, True))
     The judge agrees with people in 90% (men) and 70% (women) of rows, by 60 labels.
     His balanced agreement is 81%, the model's 86%. He is no better than the model: at most half of the labels
-    can be saved. Expected to save about 30%.
+    can be saved. By these labels he saves at most about 30%.
     """
     by = " and ".join(f"{share:.0%} ({name})" for name, share in agreement.items())
     lines = [f"The judge agrees with people in {by} of rows, by {labels:,} labels."]
@@ -1242,19 +1265,19 @@ def trial_in_words(
         )
     if judge <= model:
         beside += " He is no better than the model: at most half of the labels\ncan be saved."
-    return "\n".join([*lines, f"{beside} Expected to save about {saving:.0%}."])
+    return "\n".join([*lines, f"{beside} By these labels he saves at most about {saving:.0%}."])
 
 
 def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
     """Say in a certificate what a judge was used for.
 
     >>> judge_sentence(240, 0.3, True)
-    'A judge said where labels tell most (expected to save 30% of them). All 240 labels are from people; answers of the judge are not counted.'
+    'A judge said where labels tell most (he saves at most about 30% of them). All 240 labels are from people; answers of the judge are not counted.'
     >>> judge_sentence(240, 0.02, False).partition(".")[0]
     'A judge was tried and is not heeded, because he would save next to nothing'
     """  # noqa: E501
     used = (
-        f"A judge said where labels tell most (expected to save {saving:.0%} of them)."
+        f"A judge said where labels tell most (he saves at most about {saving:.0%} of them)."
         if heeded
         else "A judge was tried and is not heeded, because he would save next to nothing."
     )
