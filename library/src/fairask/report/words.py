@@ -262,18 +262,16 @@ class Beside:
 
     @property
     def plain_is_fair(self) -> bool:
-        """Whether the plain model is as fair, by these labels."""
+        """Whether the plain model is within the tolerance, surely or by no larger a gap than the model's."""
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
             return False
-        return self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+        plain = self.plain.gap
+        return plain.high <= self.tolerance or plain.value <= min(self.tolerance, self.model.gap.value)
 
     @property
     def plain_is_better(self) -> bool:
-        """Whether the plain model is as fair, more accurate, and within the tolerance by its estimate."""
-        within = (
-            self.plain is not None and self.plain.gap is not None and self.plain.gap.value <= self.tolerance
-        )
-        return self.plain_is_fair and within and self.price >= SAME
+        """Whether the plain model is as fair and more accurate."""
+        return self.plain_is_fair and self.price >= SAME
 
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
@@ -285,6 +283,9 @@ class Beside:
         >>> print(Beside(plain, model, 0.76, "no", 0.5, 700).in_points())
         A model without a limit on the gap is as fair by these labels: 5 points apart, right for 84 of 100.
         This one is 40 points apart, right for 85 of 100.
+        >>> print(Beside(plain, model, 0.76, "no", 0.01, 700).in_points())
+        A model without a limit on the gap would be 5 points apart, right for 84 of 100. This one is 40 points
+        apart, right for 85 of 100.
         >>> print(Beside(plain, model, 0.76, "no", 0.5, 700, audited=True).in_points())
         A model without a limit on the gap was not audited: by estimate it is 5 points apart, right for 84 of
         100. This one is 40 points apart by the audit, right for 85 of 100.
@@ -328,6 +329,38 @@ class Beside:
             f"A plain model may be within the tolerance or not: gap {plain.value:.2f} ({plain.limits()}), "
             f"tolerance {self.tolerance:g}. {self._bought()}"
         )
+
+    def action(self, audit: str | None = None) -> str:
+        """Say what to do with the fair model; ``audit`` is the verdict of an audit of it, None without one.
+
+        >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
+        >>> Beside(model, plain, 0.76, "no", 0.1, 700).action()
+        'Use the fair model; an audit gives it a certificate.'
+        >>> Beside(plain, model, 0.76, "no", 0.5, 700).action()
+        'Use the fair model; an audit gives it a certificate.'
+        >>> Beside(plain, model, 0.76, "no", 0.1, 700).action()
+        'Do not use the fair model: its gap is above the tolerance.'
+        >>> Beside(model, plain, 0.86, "no", 0.1, 700).action()
+        'Do not use the fair model. More labels or other features would help.'
+        >>> Beside(model, plain, 0.76, "no", 0.1, 700).action("certified")
+        'Use the fair model that was audited: it has a certificate.'
+        """
+        if self.case == "no better":
+            return f"Do not use the fair model. {_WOULD_HELP}"
+        gap = self.model.gap
+        if gap is None:
+            return "Label more rows before you use a model."
+        if self.plain_is_better:
+            return "Use the plain model: by these labels it is as fair, and more accurate."
+        if audit == "certified":
+            return "Use the fair model that was audited: it has a certificate."
+        if audit == "refuted" or gap.low > self.tolerance:
+            return "Do not use the fair model: its gap is above the tolerance."
+        if audit is not None:
+            return "Do not use the fair model yet: its audit cannot tell whether the gap is too large."
+        if gap.high > self.tolerance:
+            return "Audit the fair model before you use it: its gap may be above the tolerance."
+        return "Use the fair model; an audit gives it a certificate."
 
     def _bought(self) -> str:
         gap = self.model.gap
@@ -904,6 +937,16 @@ def points_between(low: float, high: float) -> str:
     return f"{points(least).split()[0]} to {points(most)}"
 
 
+def at_worst(low: float, high: float, tolerance: float) -> str:
+    """Return the limit of an audit that its verdict rests on, in points, rounded away from the gap.
+
+    >>> at_worst(0.02, 0.1004, 0.1), at_worst(0.1304, 0.2, 0.1), at_worst(0.3891, 0.3891, 0.1)
+    ('at most 10.1 points', 'at least 13 points', 'at least 38.9 points')
+    """
+    least, most = enclosed(low, high, 3)
+    return f"at least {points(least)}" if low > tolerance else f"at most {points(most)}"
+
+
 #: Between what the months of a certified model say and what its audit found.
 BEFORE_WATCH = "At the audit that was not so."
 
@@ -1017,17 +1060,18 @@ CERTIFICATE_LIMITS = (
 def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> str:
     """Say what an audit found; ``delta`` is the chance that a limit of the gap is wrong.
 
-    >>> verdict_sentence("certified", 0.0, 0.094, 0.05)
+    >>> verdict_sentence("certified", 0.0, 0.0931, 0.05)
     'Certified. With 95 % confidence the gap is at most 9.4 points.'
     >>> verdict_sentence("refuted", 0.12, 0.2, 0.05)
     'Refuted. With 95 % confidence the gap is at least 12 points.'
     """
     sure = f"ith {100 * (1 - delta):g} % confidence the gap is at"
+    least, most = map(points, enclosed(lower, upper, 3))
     if verdict == "certified":
-        return f"Certified. W{sure} most {points(upper)}."
+        return f"Certified. W{sure} most {most}."
     if verdict == "refuted":
-        return f"Refuted. W{sure} least {points(lower)}."
-    return f"The audit could not tell: w{sure} most {points(upper)}."
+        return f"Refuted. W{sure} least {least}."
+    return f"The audit could not tell: w{sure} most {most}."
 
 
 def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: float) -> str:
@@ -1367,17 +1411,17 @@ def standing_sentence(
     """Where a watched model stands; ``allowed`` is the allowed gap in words, ``doubt`` ended a certificate.
 
     >>> standing_sentence("refuted", "2026-05", "0.1", None)
-    'REFUTED: the gap is above 0.1 since about 2026-05.'
+    'Refuted: the gap is above 0.1 since about 2026-05.'
     >>> standing_sentence("undecided", "2025-01", "0.1", 600)
-    'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
+    'Cannot tell any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
     >>> print(standing_sentence("undecided", "2026-01", "0.1", None, doubt=True))
-    CANNOT TELL any more: labels since raise doubt about the certificate of 2026-01. They do not say that more
+    Cannot tell any more: labels since raise doubt about the certificate of 2026-01. They do not say that more
     of them would certify a gap of at most 0.1.
     """
     if verdict == "refuted":
-        return f"REFUTED: the gap is above {allowed} since about {since}."
+        return f"Refuted: the gap is above {allowed} since about {since}."
     if verdict == "certified":
-        return f"STILL CERTIFIED: a gap of at most {allowed} was certified in {since}; nothing refutes it."
+        return f"Still certified: a gap of at most {allowed} was certified in {since}; nothing refutes it."
     if since is None:
         before, them = "there is no certificate yet.", "The labels so far"
     elif doubt:
@@ -1389,7 +1433,7 @@ def standing_sentence(
         if needed
         else f"{them} do not say that more of them would certify a gap of at most {allowed}."
     )
-    return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
+    return f"Cannot tell{' any more' if since else ''}: {before} {more}"
 
 
 def standing_details(
@@ -1403,7 +1447,7 @@ def standing_details(
 ) -> str:
     """What the state of a watched model rests on: the gap with its bounds.
 
-    >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-06"), 1200, "tprp", 0.1)
+    >>> standing_details((0.041, 0.0, 0.0927), ("2026-01", "2026-06"), 1200, "tprp", 0.1)
     'Gap from 2026-01 to 2026-06: 0.041, between 0 and 0.093 (tprp, tolerance 0.1). Labels in all: 1,200.'
     >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-01"), 1200, "tprp", 0.1, in_points=True)
     'Gap in 2026-01: 4.1 points, 0 to 9.3 points by the bounds (you allow 10 points). Labels in all: 1,200.'
@@ -1416,10 +1460,11 @@ def standing_details(
     if months is None or gap is None:
         return f"No gap is measured yet ({limit}). {some}"
     when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
+    least, most = enclosed(lower, upper, 3)
     bounds = (
         f"{points(gap)}, {points_between(lower, upper)} by the bounds"
         if in_points
-        else f"{gap:.3f}, between {lower:.3g} and {upper:.3g}"
+        else f"{gap:.3f}, between {least:g} and {most:g}"
     )
     return f"Gap {when}: {bounds} ({limit}). {some}"
 
