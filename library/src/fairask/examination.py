@@ -157,6 +157,10 @@ def examine_table(
     if encoder is not None:
         _leaks(asked, encoder, groups, answers, found)
     audited = _predictions(asked, found) if predictions and groups is not None else None
+    if audited is not None and label and groups is not None:
+        told = _tried(found, "known", lambda: _known(asked))
+        if answers is None and told is not None:  # one kind of label, of which an audit may decide
+            _rates(asked, groups, told, found)
     _tasks(asked, encoder, groups, answers, audited, found)
     return found
 
@@ -349,6 +353,19 @@ def _predictions(asked: _Asked, found: Examination) -> AuditTable | None:
     return table
 
 
+def _known(asked: _Asked) -> npt.NDArray[np.int64]:
+    """Return the label of each row as an audit of known labels reads it, -1 where it has none."""
+    assert asked.predictions is not None
+    table = open_audit_table(
+        asked.place, predictions=asked.predictions, protected=asked.protected, known=asked.label,
+        positive=asked.positive or None, missing_groups=asked.missing_groups, form=asked.form,
+    )  # fmt: skip
+    table.source.close()
+    cells = texts(asked.table.column(str(asked.label)))
+    code = {cell: table.classes.code(cell) for cell in set(cells) if cell is not None}
+    return np.array([-1 if cell is None else int(code[cell] or 0) for cell in cells], dtype=np.int64)
+
+
 def _tasks(
     asked: _Asked,
     encoder: Encoder | None,
@@ -396,7 +413,7 @@ def _tasks(
         found.tasks[-1] = _labels_of_an_audit(asked, audited, found.tasks[-1])
     now = "decide from the labels of this table, if they are a random part of it"
     labels = ("known", asked.label or "")
-    add("audit now", now, needs | label, parts | {"labels", "rates"}, asked.command("audit", *said, labels))
+    add("audit now", now, needs | label, parts | {"known", "rates"}, asked.command("audit", *said, labels))
 
 
 def _classes(asked: _Asked, answers: npt.NDArray[np.int64] | None) -> str:
