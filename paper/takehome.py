@@ -319,9 +319,9 @@ def takehome_table(results: Results, setup: Setup, floors: Mapping[str, float]) 
         "",
         f"Accuracy % / share of trials with a gap above {setup.tolerance:g}, also of models that said "
         '"infeasible with these labels". *Passive* is the default\'s model on uniform rows, *no constraint* '
-        "its classifier alone, *ThresholdOptimizer* fairlearn's with that classifier, *the paper's FARE* "
-        "the method as published, run here. *Floor*: the share for a model that is exactly fair, from the "
-        "noise of the test part alone (`python -m paper floor`).\n",
+        "its classifier alone, *ThresholdOptimizer* fairlearn's, with that classifier, and *the paper's "
+        "FARE* the method as published, run here. *Floor*: the share for a model that is exactly fair, from "
+        "the noise of the test part alone (`python -m paper floor`).\n",
     ]
 
 

@@ -65,6 +65,7 @@ from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
 from fairask.tables.leaks import group_leaks
+from fairask.tables.sheets import write_whole
 
 Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.
@@ -855,9 +856,8 @@ class FairActiveLearner:
             "columns": None if self.columns_ is None else self.columns_.to_dict(),
             "digest": self.pool.fingerprint(),
         }
-        target = Path(path)
-        scratch = target.with_name(target.name + ".part")
-        with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("state.json", json.dumps(state))
             if not self._pool_given:
                 archive.writestr("groups.npy", _npy(self.pool.groups))
@@ -867,7 +867,7 @@ class FairActiveLearner:
                 archive.writestr("X.npz", buffer.getvalue())
             elif stored:
                 archive.writestr("X.npy", _npy(np.asarray(X)))
-        scratch.replace(target)
+        write_whole(Path(path), packed.getvalue())
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, X: Matrix | Pool = None, **objects: Any) -> FairActiveLearner:

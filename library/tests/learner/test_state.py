@@ -51,3 +51,13 @@ def test_the_settings_are_written_out_with_their_defaults():
     parameters = inspect.signature(FairActiveLearner).parameters
     for one in dataclasses.fields(LearnerConfig):
         assert parameters[one.name].default == one.default
+
+
+def test_saving_follows_no_link_that_waits_beside_the_file(tmp_path):
+    X, groups, _ = rows()
+    victim = tmp_path / "victim.txt"
+    victim.write_text("mine")
+    (tmp_path / "saved.fairask.part").symlink_to(victim)
+    FairActiveLearner(X, groups, random_state=3).save(tmp_path / "saved.fairask")
+    assert victim.read_text() == "mine"
+    assert len(FairActiveLearner.load(tmp_path / "saved.fairask").groups_) == 2

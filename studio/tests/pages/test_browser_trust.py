@@ -306,6 +306,42 @@ def test_what_is_corrected_or_taken_back_offline_is_kept_when_the_tab_is_closed(
         assert study.learner().labels_.tolist() == ["good", "good"]
 
 
+def test_an_answer_that_the_studio_has_is_taken_back_though_another_waits_in_its_place(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        offline = [False]
+        page.route(
+            "**/api/**", lambda route: route.abort("connectionrefused") if offline[0] else route.fallback()
+        )
+        page.goto(f"{url}/label")
+        rows = [shown_row(page)]
+        page.keyboard.press("1")
+        expect(page.locator("#progress")).to_contain_text("1 by you")
+        rows.append(shown_row(page))
+        page.keyboard.press("1")
+        expect(page.locator("#progress")).to_contain_text("2 by you")
+        shown_row(page)
+        offline[0] = True
+        for row in reversed(rows):  # the second one is on its way, the first one waits for it
+            page.keyboard.press("u")
+            assert shown_row(page) == row
+        page.keyboard.press("2")
+        expect(page.locator("#told")).to_have_text("1 answer waits to be sent")
+        shown_row(page)
+        page.keyboard.press("u")
+        assert shown_row(page) == rows[0]
+        offline[0] = False
+        expect(page.locator("#progress")).to_contain_text("0 by you")
+        assert study.status()["labels"] == 0
+        page.keyboard.press("2")
+        expect(page.locator("#told")).to_contain_text("Saved: good.")
+        assert study.learner().labels_.tolist() == ["good"]
+
+
 def test_the_end_notices_new_rows(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(budget=20, batch_size=20)
     rows = study.ask(20, "ada")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study
-from fairask_studio.pages import create_app
+from fairask_studio.pages import create_app, guard
 from studio.tests.study.conftest import new_database
 from studio.tests.study.postgres import Server, started
 
@@ -41,8 +42,9 @@ def test_the_next_request_after_a_restart_works(make: Make, server: Server) -> N
 
 
 def test_a_server_that_is_away_is_said_and_nothing_is_acknowledged(
-    make: Make, server: Server, caplog: pytest.LogCaptureFixture
+    make: Make, server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(guard, "AGAIN_SECONDS", math.inf)
     study = make(new_database(server.url))
     (row,) = study.ask(1, "ada")
     token = study.people.add("ada", "owner")  # a durable write: what was leased before it is kept as well

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Float
-from fairask.report.words import METRIC_NAMES, points
+from fairask.report.words import METRIC_NAMES, at_worst, points
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -519,7 +519,7 @@ def draw_estimates(
             at, value, lower, upper = audited
             high = max(high, upper)
             bottom.errorbar([at], [value], [[value - lower], [upper - value]], fmt="D", color=INK, capsize=4)
-            worst = f"at least {points(lower)}" if lower > tolerance else f"at most {points(upper)}"
+            worst = at_worst(lower, upper, tolerance)
             bottom.annotate(
                 f"audit: {points(value)}, {worst}", (at, value), (-8, 0), ha="right",
                 va="bottom", textcoords="offset points", fontsize=9.5,

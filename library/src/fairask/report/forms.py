@@ -37,6 +37,7 @@ from fairask.report.words import (
     alternative_sentence,
     enclosed,
     hazard_sentence,
+    outward,
     ratio_told,
     visible,
 )
@@ -172,6 +173,7 @@ def render_form(document: Mapping[str, Any]) -> str:
         d=said,
         palette=ON_DARK,
         enclosed=enclosed,
+        outward=outward,
         asked=FORMS[said["form"]].facts,
         signed=signer_words(said, "") if "signature" in said else "; not signed",
     )

@@ -35,6 +35,7 @@ from fairask.report.words import (
     CERTIFICATE_LIMITS,
     METRIC_NAMES,
     RATE_NAMES,
+    at_worst,
     listed,
     points,
     points_between,
@@ -271,8 +272,7 @@ class StudyReport:
         gap = self.status["gap"]
         if gap is None:
             return ""
-        above = gap["low"] > self.status["tolerance"]
-        return f"at least {points(gap['low'])}" if above else f"at most {points(gap['high'])}"
+        return at_worst(gap["low"], gap["high"], self.status["tolerance"])
 
     def render(self, name: str, **more: object) -> str:
         """Return one of the pages about the study, every name escaped."""

@@ -904,6 +904,16 @@ def points_between(low: float, high: float) -> str:
     return f"{points(least).split()[0]} to {points(most)}"
 
 
+def at_worst(low: float, high: float, tolerance: float) -> str:
+    """Return the limit of an audit that its verdict rests on, in points, rounded away from the gap.
+
+    >>> at_worst(0.02, 0.1004, 0.1), at_worst(0.1304, 0.2, 0.1), at_worst(0.3891, 0.3891, 0.1)
+    ('at most 10.1 points', 'at least 13 points', 'at least 38.9 points')
+    """
+    least, most = enclosed(low, high, 3)
+    return f"at least {points(least)}" if low > tolerance else f"at most {points(most)}"
+
+
 #: Between what the months of a certified model say and what its audit found.
 BEFORE_WATCH = "At the audit that was not so."
 
@@ -1017,17 +1027,18 @@ CERTIFICATE_LIMITS = (
 def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> str:
     """Say what an audit found; ``delta`` is the chance that a limit of the gap is wrong.
 
-    >>> verdict_sentence("certified", 0.0, 0.094, 0.05)
+    >>> verdict_sentence("certified", 0.0, 0.0931, 0.05)
     'Certified. With 95 % confidence the gap is at most 9.4 points.'
     >>> verdict_sentence("refuted", 0.12, 0.2, 0.05)
     'Refuted. With 95 % confidence the gap is at least 12 points.'
     """
     sure = f"ith {100 * (1 - delta):g} % confidence the gap is at"
+    least, most = map(points, enclosed(lower, upper, 3))
     if verdict == "certified":
-        return f"Certified. W{sure} most {points(upper)}."
+        return f"Certified. W{sure} most {most}."
     if verdict == "refuted":
-        return f"Refuted. W{sure} least {points(lower)}."
-    return f"The audit could not tell: w{sure} most {points(upper)}."
+        return f"Refuted. W{sure} least {least}."
+    return f"The audit could not tell: w{sure} most {most}."
 
 
 def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: float) -> str:
@@ -1399,7 +1410,7 @@ def standing_details(
 ) -> str:
     """What the state of a watched model rests on: the gap with its bounds.
 
-    >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-06"), 1200, "tprp", 0.1)
+    >>> standing_details((0.041, 0.0, 0.0927), ("2026-01", "2026-06"), 1200, "tprp", 0.1)
     'Gap from 2026-01 to 2026-06: 0.041, between 0 and 0.093 (tprp, tolerance 0.1). Labels in all: 1,200.'
     >>> standing_details((0.041, 0.0, 0.093), ("2026-01", "2026-01"), 1200, "tprp", 0.1, in_points=True)
     'Gap in 2026-01: 4.1 points, 0 to 9.3 points by the bounds (you allow 10 points). Labels in all: 1,200.'
@@ -1412,10 +1423,11 @@ def standing_details(
     if months is None or gap is None:
         return f"No gap is measured yet ({limit}). {some}"
     when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
+    least, most = enclosed(lower, upper, 3)
     bounds = (
         f"{points(gap)}, {points_between(lower, upper)} by the bounds"
         if in_points
-        else f"{gap:.3f}, between {lower:.3g} and {upper:.3g}"
+        else f"{gap:.3f}, between {least:g} and {most:g}"
     )
     return f"Gap {when}: {bounds} ({limit}). {some}"
 

@@ -23,8 +23,11 @@ export function ticks(low, high, count = 4) {
 const percent = (value) => `${Math.round(100 * value)} %`;
 const path = (list) => list.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 
-// The limit of an audit that its verdict rests on.
-export const atWorst = (gap, allowed) => (gap.low > allowed ? `at least ${points(gap.low)}` : `at most ${points(gap.high)}`);
+// The limit of an audit that its verdict rests on, rounded away from the gap; a gap that was computed is itself.
+export function atWorst({ low, high }, allowed) {
+  const round = (limit, outward) => points(low === high ? limit : outward(1000 * limit) / 1000);
+  return low > allowed ? `at least ${round(low, (v) => Math.floor(v + 1e-7))}` : `at most ${round(high, (v) => Math.ceil(v - 1e-7))}`;
+}
 
 // One panel: grid, band, line, points with what they mean, and limits drawn in.
 function panel({ top, height, width, left, x, range, name, tone, series, write, limit, words, audited }) {

@@ -352,7 +352,8 @@ async function undo() {
   again = null;
   last = null;
   cards = [card, ...cards.filter((other) => other.row !== row)];
-  if (waits(row) && !begun.has(row)) drop(row); // it has not left this browser
+  const kept = waits(row);
+  if (kept && !kept.undo && !kept.correct && !begun.has(row)) drop(row); // the server has no answer of this row
   else {
     keep({ row, undo: true });
     dispatch(row);
