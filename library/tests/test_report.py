@@ -169,6 +169,9 @@ def test_the_page_says_everything_and_needs_nothing(comparison: Comparison) -> N
         "in 1 of 4 rounds",
     ):
         assert words in page
+    order = ("What to do", "Accuracy and gap against labels", "rates by group</h2>", "Proof</h2>", "<details")
+    places = [page.index(words) for words in (*order, "Where the labels went", "How this was made")]
+    assert places == sorted(places)
     assert tags.names.count("svg") == 4
     assert not {"script", "link", "iframe", "object"} & set(tags.names)
     assert all(link.startswith(("#", "data:")) for link in tags.links)

@@ -154,3 +154,17 @@ def test_a_column_that_had_gaps_and_is_empty_now_is_named() -> None:
     assert "column 'income': all 40 values are missing" in said
     assert "column 'job': all 40 values are missing" in said
     encoder.transform({"income": [1.5] + [None] * 39, "job": ["a"] + [None] * 39})
+
+
+def test_gaps_are_read_alike_in_every_type_of_text() -> None:
+    words = ["clerk", "nurse", " ?", "clerk"] * 10
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        table = pa.table({"job": pa.array(words).cast(kind), "x": np.arange(40.0)})
+        encoder = fit_encoder(table)
+        assert encoder.feature_names_out == ["job=nurse", "job is missing", "x"], kind
+        assert encoder.transform(table)[:3, :2].tolist() == [[0, 0], [1, 0], [0, 1]], kind
+
+
+def test_a_mapping_without_a_column_is_refused_by_its_name() -> None:
+    with pytest.raises(TableError, match="there is no column 'job'"):
+        fit_encoder(pa.table({"job": ["a", "b"] * 20, "x": np.arange(40.0)})).transform({"x": [1.0]})

@@ -142,6 +142,24 @@ def test_a_refuted_model_is_offered_nowhere_and_its_gap_is_the_audits(
         expect(errors).not_to_contain_text("is “good”, said “bad”")  # the audit measured these
 
 
+def test_rows_that_the_server_did_not_give_are_asked_for_again_and_are_low_on_a_phone(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = certified(make)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page(viewport={"width": 390, "height": 844})
+        busy = {"detail": "The study is busy."}
+        page.route("**/api/rows?*", lambda route: route.fulfill(status=503, json=busy), times=1)
+        page.goto(f"{url}/rows?view=answered")
+        expect(page.locator("#rows tbody tr").first).to_be_visible()
+        expect(page.locator("#alert")).to_be_hidden()
+        heights = page.evaluate(
+            "[...document.querySelectorAll('#rows tbody tr')].map((row) => row.offsetHeight)"
+        )
+        assert max(heights) <= 150, heights
+        faultless(page, "rows-phone")
+
+
 def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
     make: Make, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
@@ -158,7 +176,7 @@ def test_a_certificate_and_its_months_say_one_thing_on_all_pages(
         expect(page.locator("#watched")).to_contain_text(f"--tell watch-{month}.csv")
         watch = study.state().watch
         assert watch is not None
-        said = {"verdict": "refuted", "headline": f"REFUTED: the gap is above 99 points since about {month}."}
+        said = {"verdict": "refuted", "headline": f"Refuted: the gap is above 99 points since about {month}."}
         study.watched({**watch, "standing": {**watch["standing"], **said}}, watch)
         expect(page.locator("#headline")).to_contain_text("Do not use this model")
         expect(page.locator("#steps li").last).to_have_text("Certificateno longer certified")

@@ -69,7 +69,7 @@ def _certificate(verdict: str, digest: str = "ab", **changes: object) -> Documen
 
 def test_a_certified_model_that_was_refuted_since_is_not_to_be_used() -> None:
     aged = {
-        "standing": {"verdict": "refuted", "headline": "REFUTED: the gap is above 0.1 since about 2026-05."}
+        "standing": {"verdict": "refuted", "headline": "Refuted: the gap is above 0.1 since about 2026-05."}
     }
     state = _state((0.05, 0.0, 0.09), certificates=[_certificate("certified")], watch=aged)
     found = advice_of(state, 80)

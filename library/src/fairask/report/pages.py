@@ -82,11 +82,16 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
 
 def render(comparison: Comparison) -> str:
     """Return the report of a comparison as text, every name escaped."""
-    known = comparison.beside() is not None
+    beside, audited = comparison.beside(), comparison.audited
+    ours = audited is not None and audited[0] == comparison.methods[0].label
+    audit = audited[1].verdict if audited is not None and ours else None
     page = template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
-        lines=[*([comparison.verdict()] if known else []), *comparison.findings()],
+        finding=comparison.verdict() if beside is None else beside.sentence(),
+        action="" if beside is None else beside.action(audit),
+        enough="" if beside is not None and beside.case == "no better" else comparison.enough().sentence(),
+        lines=[*([] if beside is None else [comparison.verdict()]), *comparison.findings()],
         rows=[(m.label, comparison.task.budget, comparison.final(m.name)) for m in comparison.methods],
         references=comparison.references(),
         metric_name=METRIC_NAMES[comparison.task.metric],

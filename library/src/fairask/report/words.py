@@ -262,18 +262,16 @@ class Beside:
 
     @property
     def plain_is_fair(self) -> bool:
-        """Whether the plain model is as fair, by these labels."""
+        """Whether the plain model is within the tolerance, surely or by no larger a gap than the model's."""
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
             return False
-        return self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+        plain = self.plain.gap
+        return plain.high <= self.tolerance or plain.value <= min(self.tolerance, self.model.gap.value)
 
     @property
     def plain_is_better(self) -> bool:
-        """Whether the plain model is as fair, more accurate, and within the tolerance by its estimate."""
-        within = (
-            self.plain is not None and self.plain.gap is not None and self.plain.gap.value <= self.tolerance
-        )
-        return self.plain_is_fair and within and self.price >= SAME
+        """Whether the plain model is as fair and more accurate."""
+        return self.plain_is_fair and self.price >= SAME
 
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
@@ -285,6 +283,9 @@ class Beside:
         >>> print(Beside(plain, model, 0.76, "no", 0.5, 700).in_points())
         A model without a limit on the gap is as fair by these labels: 5 points apart, right for 84 of 100.
         This one is 40 points apart, right for 85 of 100.
+        >>> print(Beside(plain, model, 0.76, "no", 0.01, 700).in_points())
+        A model without a limit on the gap would be 5 points apart, right for 84 of 100. This one is 40 points
+        apart, right for 85 of 100.
         >>> print(Beside(plain, model, 0.76, "no", 0.5, 700, audited=True).in_points())
         A model without a limit on the gap was not audited: by estimate it is 5 points apart, right for 84 of
         100. This one is 40 points apart by the audit, right for 85 of 100.
@@ -328,6 +329,38 @@ class Beside:
             f"A plain model may be within the tolerance or not: gap {plain.value:.2f} ({plain.limits()}), "
             f"tolerance {self.tolerance:g}. {self._bought()}"
         )
+
+    def action(self, audit: str | None = None) -> str:
+        """Say what to do with the fair model; ``audit`` is the verdict of an audit of it, None without one.
+
+        >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
+        >>> Beside(model, plain, 0.76, "no", 0.1, 700).action()
+        'Use the fair model; an audit gives it a certificate.'
+        >>> Beside(plain, model, 0.76, "no", 0.5, 700).action()
+        'Use the fair model; an audit gives it a certificate.'
+        >>> Beside(plain, model, 0.76, "no", 0.1, 700).action()
+        'Do not use the fair model: its gap is above the tolerance.'
+        >>> Beside(model, plain, 0.86, "no", 0.1, 700).action()
+        'Do not use the fair model. More labels or other features would help.'
+        >>> Beside(model, plain, 0.76, "no", 0.1, 700).action("certified")
+        'Use the fair model that was audited: it has a certificate.'
+        """
+        if self.case == "no better":
+            return f"Do not use the fair model. {_WOULD_HELP}"
+        gap = self.model.gap
+        if gap is None:
+            return "Label more rows before you use a model."
+        if self.plain_is_better:
+            return "Use the plain model: by these labels it is as fair, and more accurate."
+        if audit == "certified":
+            return "Use the fair model that was audited: it has a certificate."
+        if audit == "refuted" or gap.low > self.tolerance:
+            return "Do not use the fair model: its gap is above the tolerance."
+        if audit is not None:
+            return "Do not use the fair model yet: its audit cannot tell whether the gap is too large."
+        if gap.high > self.tolerance:
+            return "Audit the fair model before you use it: its gap may be above the tolerance."
+        return "Use the fair model; an audit gives it a certificate."
 
     def _bought(self) -> str:
         gap = self.model.gap
@@ -1374,17 +1407,17 @@ def standing_sentence(
     """Where a watched model stands; ``allowed`` is the allowed gap in words, ``doubt`` ended a certificate.
 
     >>> standing_sentence("refuted", "2026-05", "0.1", None)
-    'REFUTED: the gap is above 0.1 since about 2026-05.'
+    'Refuted: the gap is above 0.1 since about 2026-05.'
     >>> standing_sentence("undecided", "2025-01", "0.1", 600)
-    'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
+    'Cannot tell any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
     >>> print(standing_sentence("undecided", "2026-01", "0.1", None, doubt=True))
-    CANNOT TELL any more: labels since raise doubt about the certificate of 2026-01. They do not say that more
+    Cannot tell any more: labels since raise doubt about the certificate of 2026-01. They do not say that more
     of them would certify a gap of at most 0.1.
     """
     if verdict == "refuted":
-        return f"REFUTED: the gap is above {allowed} since about {since}."
+        return f"Refuted: the gap is above {allowed} since about {since}."
     if verdict == "certified":
-        return f"STILL CERTIFIED: a gap of at most {allowed} was certified in {since}; nothing refutes it."
+        return f"Still certified: a gap of at most {allowed} was certified in {since}; nothing refutes it."
     if since is None:
         before, them = "there is no certificate yet.", "The labels so far"
     elif doubt:
@@ -1396,7 +1429,7 @@ def standing_sentence(
         if needed
         else f"{them} do not say that more of them would certify a gap of at most {allowed}."
     )
-    return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
+    return f"Cannot tell{' any more' if since else ''}: {before} {more}"
 
 
 def standing_details(

@@ -131,6 +131,8 @@ def without_gaps(column: Arrow) -> Arrow:
         if words.isdisjoint(MISSING):
             return column
         column = pc.cast(column, column.type.value_type)
+    if pa.types.is_string_view(column.type):  # which pyarrow cannot trim
+        column = pc.cast(column, pa.large_string())
     gone = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING, column.type))
     return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column
 

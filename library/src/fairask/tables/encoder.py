@@ -512,6 +512,8 @@ class Encoder:
         """
         columns: Mapping[str, Column]
         if isinstance(data, Mapping):
+            if gone := [name for name in self.columns if name not in data]:
+                raise TableError(f"there is no column {gone[0]!r}", suggest(gone[0], list(data)))
             single = [name for name in self.columns if data[name] is None or np.isscalar(data[name])]
             if single:
                 raise TableError(

@@ -65,7 +65,7 @@ async function learns() {
   const found = await post(`/tables/${table.id}/learned`, { protected: specs(), drop: dropped_(), displays: shown }).catch((error) => ({ refused: error.message }));
   if (mine !== wanted) return;
   fill($("learns"), el("h3", {}, "The model will learn from"), found.refused ? el("p", { class: "refused", dir: "auto" }, found.refused) : el("p", { dir: "auto" }, `${found.learns.join(", ")}.`),
-    found.not_learned?.length ? el("details", {}, el("summary", {}, `Not from ${found.not_learned.length} of the columns`), el("ul", { class: "rests" }, found.not_learned.map(([name, why]) => el("li", { dir: "auto" }, `${name}: ${why}`)))) : "");
+    found.not_learned?.length ? el("details", { open: found.not_learned.length <= 4 }, el("summary", {}, `Not from ${found.not_learned.length === 1 ? "1 column" : `${number(found.not_learned.length)} columns`}`), el("ul", { class: "rests" }, found.not_learned.map(([name, why]) => el("li", { dir: "auto" }, `${name}: ${why}`)))) : "");
   $("learns").dataset.asked = mine;
 }
 

@@ -20,8 +20,8 @@ const OWN = [
   { name: "row", title: "Row", number: true, cell: (r) => number(r.row) },
   { name: "label", title: "Label", cell: (r) => el("span", {}, r.tied ? el("span", { class: "missing" }, "a tie") : r.label ?? el("span", { class: "missing" }, r.state), r.flags ? el("span", { class: "flag", title: "open flag" }, " ⚑", el("span", { class: "unseen" }, " flagged")) : null) },
   { name: "group", title: "Group", cell: (r) => r.group },
-  { name: "by", title: "Answered by", cell: (r) => el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}${r.via[who] ? ` (${r.via[who]})` : ""}`).join(", ") || "–", r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
-  { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "–") },
+  { name: "by", title: "Answered by", cell: (r) => !r.by ? "" : el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}${r.via[who] ? ` (${r.via[who]})` : ""}`).join(", "), r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
+  { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "") },
   { name: "component", title: "Drawn by", drawn: true, cell: (r) => COMPONENTS[r.component] ?? r.component },
   { name: "propensity", title: "Probability", number: true, drawn: true, cell: (r) => (r.propensity === null ? "–" : r.propensity.toPrecision(3)) },
   { name: "note", title: "Note", long: true, cell: (r) => [r.reason && `skipped: ${r.reason}`, r.note].filter(Boolean).join("; ") },
@@ -80,7 +80,10 @@ async function load() {
     $("older").disabled = offset + PAGE >= total;
     alertUser(null);
     keep();
-  } catch (error) { alertUser(error.message); }
+  } catch (error) {
+    alertUser(error.message);
+    if (error.why === "away") setTimeout(() => { if (turn === wanted) load(); }, 2000); // the server is asked again
+  }
 }
 
 const STORIES = {
