@@ -210,7 +210,7 @@ def test_the_exported_model_takes_the_original_frame_in_any_order(
     study = make(**settings)
     rows = study.ask(60)
     study.tell(rows, [LABELS[row] for row in rows])
-    study.export(tmp_path / "out", only="model.skops")
+    study.export(tmp_path / "out")
     model = load_model(tmp_path / "out" / "model.skops")
     learner, frame = study.learner(), study.table.to_pandas()
     groups = np.array(learner.groups_, dtype=object)[learner.pool.groups_of(np.arange(len(frame)))]
