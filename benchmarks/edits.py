@@ -41,7 +41,7 @@ from fairask.tables import TableFormat, read_table
 from fairask.tables.sheets import check_returned
 from fairask_studio import Study
 from fairask_studio.estimates import decisions_digest
-from fairask_studio.integrity import _loaded, _positive, check_certificate, verify
+from fairask_studio.integrity import _loaded, _positive, verify_certificate, verify
 
 #: Of study.db: what it says, each query on its own.
 _SAYS = (
@@ -129,7 +129,7 @@ def make_study(home: Path) -> list[Kind]:
     connection.close()
     whole = said_by(lambda: verify(str(place)))
     issued, model, pool = (out / "certificate.json", out / "model.skops", place / "pool.parquet")
-    about = said_by(lambda: check_certificate(issued, model, pool))
+    about = said_by(lambda: verify_certificate(issued, model, pool))
     rows = read_table(pool)
     db, count = place / "study.db", place / "events.count"
     last = int(count.read_text())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairask.audit.plan import AuditMetric
 from fairask.errors import TableError
 from fairask.examination import Examination, examine_table
 from fairask.metrics import group_rates
@@ -44,7 +45,7 @@ ALL = {"label": "repaid", "protected": "sex", "predictions": "approved"}
 
 
 def test_a_sound_table_allows_everything_and_says_how(tmp_path: Path) -> None:
-    place = write(tmp_path)
+    place = write(tmp_path, approved=np.where(APPROVED, "yes", "no"))
     found = examine_table(place, **ALL)
     assert states(found) == {"train": "ok", "simulate": "ok", "audit": "ok", "audit now": "ok"}
     assert not found.blocked
@@ -164,6 +165,30 @@ def test_what_cannot_be_read_blocks_the_tasks_that_need_it(
     found = examine_table(write(tmp_path, **changes), **ALL)
     assert words in said(found, what)
     assert found.blocked
+
+
+@pytest.mark.parametrize(
+    ("label", "metric", "now", "words"),
+    [
+        (1, "tprp", "ok", "one value only: '1'"),  # fairask audit --known decides it
+        (1, "fprp", "blocked", "has no negative labels"),
+        ("yes", "tprp", "blocked", "the unknown label 'yes'"),
+    ],
+)
+def test_an_audit_of_known_labels_is_possible_where_the_command_takes_them(
+    tmp_path: Path, label: object, metric: AuditMetric, now: str, words: str
+) -> None:
+    found = examine_table(write(tmp_path, repaid=np.full(N, label)), **ALL, metric=metric)
+    assert (states(found)["audit now"], states(found)["simulate"]) == (now, "blocked")
+    assert words in " ".join(said(found, what) for what in ("labels", "rates", "known"))
+
+
+def test_a_table_of_few_rows_is_named(tmp_path: Path) -> None:
+    for rows, words in ((2, "too few to learn anything"), (40, "the table has 40 rows for 250 labels")):
+        columns = {name: values[:rows] for name, values in COLUMNS.items()}
+        columns["sex"] = np.where(np.arange(rows) % 2, "men", "women")
+        assert words in said(examine_table(write(tmp_path, **columns), protected="sex"), "rows")
+    assert said(examine_table(write(tmp_path), protected="sex"), "rows") == ""
 
 
 def test_selection_needs_no_labels(tmp_path: Path) -> None:

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from numbers import Integral, Real
 
+import numpy as np
+
 from fairask.errors import suggest
+
+
+def plain(value: object) -> object:
+    """Return a label or a group as its user wrote it: numpy's numbers and texts as Python's.
+
+    >>> plain(np.int64(1)), plain((np.str_("f"), np.int64(3)))
+    (1, ('f', 3))
+    """
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def check_count(value: object, name: str, *, least: int = 1) -> int:

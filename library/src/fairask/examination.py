@@ -14,6 +14,7 @@ import numpy.typing as npt
 from fairask.audit.plan import QUESTIONS, AuditMetric, AuditPlan
 from fairask.audit.predictions import AuditTable, open_audit_table
 from fairask.audit.rows import OUT
+from fairask.defaults import BUDGET
 from fairask.errors import TableError, UserError
 from fairask.experiment.table import read_place
 from fairask.installation import Finding, State
@@ -30,7 +31,7 @@ from fairask.tables.groups import (
     protected_columns,
     sort_out_missing,
 )
-from fairask.tables.labels import FEWEST_LABELS, check_columns, column_list, find_positive
+from fairask.tables.labels import FEWEST_LABELS, check_columns, column_list, few_rows_note, find_positive
 from fairask.tables.leaks import columns_that_tell, group_leaks
 
 #: Share of audits that must certify for a number of labels to be called enough.
@@ -156,6 +157,10 @@ def examine_table(
     if encoder is not None:
         _leaks(asked, encoder, groups, answers, found)
     audited = _predictions(asked, found) if predictions and groups is not None else None
+    if audited is not None and label and groups is not None:
+        told = _tried(found, "known", lambda: _known(asked))
+        if answers is None and told is not None:  # one kind of label, of which an audit may decide
+            _rates(asked, groups, told, found)
     _tasks(asked, encoder, groups, answers, audited, found)
     return found
 
@@ -191,22 +196,25 @@ def _groups(asked: _Asked, found: Examination) -> npt.NDArray[np.str_] | None:
     """Count the groups, and return that of each row; an empty text where the row is left out."""
     named = ", ".join(asked.protected)
 
-    def read() -> tuple[GroupColumns, npt.NDArray[np.bool_]]:
+    def read() -> GroupColumns:
         kept = sort_out_missing(asked.table, asked.protected, asked.missing_groups, notes)
-        return GroupColumns.in_table(asked.table.filter(kept), asked.protected), kept
+        return GroupColumns.in_table(asked.table.filter(kept), asked.protected)
 
     notes: list[str] = []
-    both = _tried(found, "groups", read)
-    if both is None:
+    columns = _tried(found, "groups", read)
+    if columns is None:
         return None
-    columns, kept = both
     shown = ", ".join(f"{name} {n:,}" for name, n in zip(columns.names, columns.rows, strict=True))
     found.add("groups", "ok", f"by {named}: {shown}")
     for note in group_notes(named, dict(zip(columns.values, columns.rows, strict=True))):
         what, _, remedy = note.partition("; ")
         found.add("groups", "warn", what, remedy)
     for note in notes:
-        found.add("groups", "warn", note, "--missing-groups drop leaves these rows out" if kept.all() else "")
+        what, _, remedy = note.partition("; ")
+        found.add("groups", "warn", what, remedy)
+    if few := few_rows_note(dict(zip(columns.names, columns.rows, strict=True)), BUDGET):
+        what, _, remedy = few.partition("; ")
+        found.add("rows", "warn", what, remedy)
     known = columns.known(asked.table.combine_chunks())
     return np.array(["" if group is None else str(group) for group in known])
 
@@ -345,6 +353,19 @@ def _predictions(asked: _Asked, found: Examination) -> AuditTable | None:
     return table
 
 
+def _known(asked: _Asked) -> npt.NDArray[np.int64]:
+    """Return the label of each row as an audit of known labels reads it, -1 where it has none."""
+    assert asked.predictions is not None
+    table = open_audit_table(
+        asked.place, predictions=asked.predictions, protected=asked.protected, known=asked.label,
+        positive=asked.positive or None, missing_groups=asked.missing_groups, form=asked.form,
+    )  # fmt: skip
+    table.source.close()
+    cells = texts(asked.table.column(str(asked.label)))
+    code = {cell: table.classes.code(cell) for cell in set(cells) if cell is not None}
+    return np.array([-1 if cell is None else int(code[cell] or 0) for cell in cells], dtype=np.int64)
+
+
 def _tasks(
     asked: _Asked,
     encoder: Encoder | None,
@@ -392,7 +413,7 @@ def _tasks(
         found.tasks[-1] = _labels_of_an_audit(asked, audited, found.tasks[-1])
     now = "decide from the labels of this table, if they are a random part of it"
     labels = ("known", asked.label or "")
-    add("audit now", now, needs | label, parts | {"labels", "rates"}, asked.command("audit", *said, labels))
+    add("audit now", now, needs | label, parts | {"known", "rates"}, asked.command("audit", *said, labels))
 
 
 def _classes(asked: _Asked, answers: npt.NDArray[np.int64] | None) -> str:

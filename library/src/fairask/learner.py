@@ -29,7 +29,15 @@ from fairask.audit.rows import PoolRows
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
 from fairask.audit.strata import Strata
 from fairask.cards import card
-from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
+from fairask.checks import (
+    check_choice,
+    check_count,
+    check_lengths,
+    check_number,
+    check_seed,
+    check_tolerance,
+    plain,
+)
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
 from fairask.documents import check_archive, parse_json, reading
@@ -152,9 +160,8 @@ class LearnerConfig:
                     "--strategy passive --use-protected",
                 )
         if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
-            raise ValueError(
-                f"classes={self.classes!r} must be two different labels, the positive one second"
-            )
+            pair = tuple(map(plain, self.classes))
+            raise ValueError(f"classes={pair!r} must be two different labels, the positive one second")
         if not 0 <= self.audit_share < 1:
             raise ValueError(f"audit_share={self.audit_share!r} must be in [0, 1)")
         if isinstance(self.stopping, str):
@@ -393,7 +400,7 @@ class FairActiveLearner:
         self.metric, self.tolerance, self.batch_size = metric, float(tolerance), batch_size
         self.fairness_weights, self.budget, self.audit_share = fairness_weights, budget, audit_share
         self.stopping = make_rule(stopping) if isinstance(stopping, str) else stopping
-        self.classes = (classes[0], classes[1])
+        self.classes = (plain(classes[0]), plain(classes[1]))
         self.random_state = config.seed()
         self._pool_given = isinstance(X, Pool)
         if isinstance(X, Pool):
@@ -519,7 +526,7 @@ class FairActiveLearner:
         for row, value in zip(rows, values, strict=True):
             if value not in index:
                 raise UserError(
-                    f"label {value!r} of row {row} is not one of the classes {self.classes!r}",
+                    f"label {plain(value)!r} of row {row} is not one of the classes {self.classes!r}",
                     "name both when the learner is made, the positive one last: classes=('bad', 'good')",
                 )
         return rows, [index[value] for value in values]
@@ -831,7 +838,7 @@ class FairActiveLearner:
         }
         settings = {
             **vars(self.config),
-            "classes": [_plain(c) for c in self.classes],
+            "classes": [plain(c) for c in self.classes],
             "random_state": self.random_state,
             "estimator": self.estimator,
             "strategy": self.strategy.name,
@@ -841,10 +848,10 @@ class FairActiveLearner:
             "format": FORMAT,
             "settings": {name: None if objects.get(name) else value for name, value in settings.items()},
             "objects": {name: repr(getattr(self, name)) for name, given in objects.items() if given},
-            "groups": [_plain(g) for g in self.groups_],
+            "groups": [plain(g) for g in self.groups_],
             "batches": self.state.batches,
             "log": self.state.log.to_list(),
-            "history": [{k: _plain(v) for k, v in row.items()} for row in self.state.history],
+            "history": [{k: plain(v) for k, v in row.items()} for row in self.state.history],
             "pool": self._pool_given,
             "columns": None if self.columns_ is None else self.columns_.to_dict(),
             "digest": self.pool.fingerprint(),
@@ -1027,10 +1034,6 @@ def _check_margin(margin: object) -> str | float | None:
     except ValueError:
         message = f"margin={margin!r} must be {', '.join(MARGINS)}, a number in [0, 1] or None"
         raise ValueError(message) from None
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _hashable(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, runti
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.checks import check_choice, check_lengths, check_tolerance
+from fairask.checks import check_choice, check_lengths, check_tolerance, plain
 
 if TYPE_CHECKING:
     from sklearn.utils.metadata_routing import MetadataRequest
@@ -154,7 +154,7 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
     except TypeError:
         ordered = sorted(distinct, key=lambda v: (type(v).__name__, repr(v)))
     index = {v: i for i, v in enumerate(ordered)}
-    return ordered, np.array([index[v] for v in values], dtype=np.int64)
+    return list(map(plain, ordered)), np.array([index[v] for v in values], dtype=np.int64)
 
 
 def is_gap(value: object) -> bool:

@@ -144,8 +144,9 @@ def test_each_month_is_added_once_and_in_order(fairask: Run, told: Path) -> None
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda row: {k: v for k, v in row.items() if k != "said"}, "'said'"),
-        (lambda row: {k: v for k, v in row.items() if k != "sex"}, "'sex'"),
+        (lambda row: {k: v for k, v in row.items() if k != "said"}, "other.csv has no column 'said', which"),
+        (lambda row: {k: v for k, v in row.items() if k != "sex"}, "other.csv has no column 'sex', which"),
+        (lambda row: {**row, "sex": "m"}, "Add these rows together with those of the next month"),
         (lambda row: {**row, "sex": "x" if row["sex"] == "f" else "m"}, "the group 'x'"),
         (lambda row: {**row, "said": "maybe"}, "maybe"),
         (lambda row: {**row, "said": ""}, "no prediction"),
@@ -159,6 +160,7 @@ def test_a_month_of_another_kind_is_refused(
     result = fairask("watch", told, "other.csv", "--month", "2024-02")
     assert result.exit_code == 2, result.output
     assert said in result.stderr
+    assert "--predictions" not in result.stderr
     assert (told / "watch.json").read_bytes() == before
 
 

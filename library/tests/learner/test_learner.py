@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask import FairActiveLearner, simulate
+from fairask.audit import Audit
 from fairask.errors import FairaskWarning, NoDisagreementWarning, UserError
 from fairask.strategies import Fare, Passive
 
@@ -287,3 +288,17 @@ def test_a_fit_that_fails_after_tell_says_that_labels_are_saved(monkeypatch: pyt
     with pytest.raises(RuntimeError, match="labels are saved; the fit failed: no convergence"):
         learner.tell(rows, [0, 1, 0, 1])
     assert len(learner.labelled_indices_) == 4
+
+
+def test_labels_of_numpy_are_named_as_they_were_written():
+    X, groups = np.random.default_rng(0).normal(size=(40, 2)), ["a", "b"] * 20
+    learner = FairActiveLearner(X, groups, classes=np.array(["no", "yes"]), random_state=0)
+    rows = learner.ask(2).indices
+    with pytest.raises(UserError, match=r"label 'si' of row \d+ is not one of the classes \('no', 'yes'\)"):
+        learner.tell(rows, np.array(["no", "si"], dtype=object))
+    with pytest.raises(ValueError, match=r"classes=\(1, 1\) must be"):
+        FairActiveLearner(X, groups, classes=np.array([1, 1]))
+    audit = Audit([0, 1] * 50, ["a"] * 50 + ["b"] * 50, classes=np.array([1, 2]), budget=40)
+    rows = audit.ask().indices
+    with pytest.raises(ValueError, match=r"label 3 is not one of the classes \(1, 2\)"):
+        audit.tell(rows, np.full(len(rows), 3))

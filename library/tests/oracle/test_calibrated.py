@@ -214,12 +214,22 @@ def test_bad_settings_are_named(settings, message):
 
 def test_bad_input_is_named():
     X, y, groups = population(60)
-    with pytest.raises(ValueError, match="y has one class only"):
-        CalibratedFairOracle().fit(X, np.ones(60), groups)
+    with pytest.raises(ValueError, match=r"y has one class only \(1\)"):
+        CalibratedFairOracle().fit(X, np.ones(60, dtype=int), groups)
     with pytest.raises(ValueError, match="one group only"):
         CalibratedFairOracle().fit(X, y, ["a"] * 60)
     with pytest.raises(ValueError, match="sensitive_features has 'p', which is not among the pool's groups"):
         CalibratedFairOracle().fit(X, y, groups, pool=(X, ["u", "v"] * 30))
+
+
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
+def test_groups_of_numpy_are_named_as_they_were_written():
+    X, y, groups = population(60)
+    pairs = list(zip(np.array(groups), np.arange(60) % 2, strict=True))  # texts and numbers of numpy
+    fitted = CalibratedFairOracle().fit(X, y, pairs)
+    assert "np." not in repr(fitted.groups_.tolist())
+    with pytest.raises(ValueError, match=r"has \('v', 7\), known groups: \[\('"):
+        fitted.predict(X[:1], sensitive_features=[(np.str_("v"), np.int64(7))])
 
 
 @pytest.mark.parametrize("shaken", [0.0, 0.005])

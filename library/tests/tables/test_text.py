@@ -19,7 +19,7 @@ from fairask.experiment import LabelledTable
 from fairask.metrics import group_gap
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.labels import prepare
-from fairask.tables.text import Text, sample_texts
+from fairask.tables.text import MOST_TEXTS, Text, sample_texts
 from fairask_studio import Study, load_model
 from library.tests.tables.comments import comments
 
@@ -65,10 +65,10 @@ def test_the_features_of_texts_do_not_depend_on_how_rows_are_cut() -> None:
 
 
 def test_a_sample_of_texts_is_the_same_in_any_order() -> None:
-    texts = [f"text {i}" for i in range(500)]
-    sample = sample_texts(texts, 50)
-    assert len(sample) == 50
-    assert sample == sample_texts(texts[::-1], 50)
+    texts = [f"text {i}" for i in range(MOST_TEXTS + 500)]
+    sample = sample_texts(texts)
+    assert len(sample) == MOST_TEXTS
+    assert sample == sample_texts(texts[::-1])
 
 
 def test_texts_go_through_json_and_missing_ones_have_no_topic() -> None:

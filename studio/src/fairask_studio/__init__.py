@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairask_studio.errors import StudyError
-    from fairask_studio.integrity import backup, check_certificate, verify
+    from fairask_studio.integrity import backup, verify, verify_certificate
     from fairask_studio.model import TableModel, load_model
     from fairask_studio.study import Study
 
@@ -18,16 +18,16 @@ __all__ = [
     "StudyError",
     "TableModel",
     "backup",
-    "check_certificate",
     "load_model",
     "verify",
+    "verify_certificate",
 ]
 
 #: Where the names of this package are. They are imported when they are first used, so that the command line
 #: does not wait for a database and a server that it may not need.
 _HOMES = {
     "StudyError": "errors",
-    **dict.fromkeys(("backup", "check_certificate", "verify"), "integrity"),
+    **dict.fromkeys(("backup", "verify_certificate", "verify"), "integrity"),
     **dict.fromkeys(("TableModel", "load_model"), "model"),
     "Study": "study",
 }

@@ -15,6 +15,7 @@ import pyarrow as pa
 from fairask.tables import Encoder
 from fairask.tables.arrow import kind_of
 from fairask.tables.text import WORDS_OF_TEXT, count_words
+from fairask_studio.errors import on_page
 from fairask_studio.events import Document
 
 #: How a column can be shown; "none" hides it from annotators, and a model still learns from it.
@@ -125,7 +126,8 @@ def learned_columns(
             learned.append(title)
         else:
             media = _UNSEEN.get(column.display) if column.role == "shown" else None
-            others.append((title, encoder.left_out.get(column.name) or media or _WHY[column.role]))
+            reason = on_page(encoder.left_out.get(column.name, ""))
+            others.append((title, reason or media or _WHY[column.role]))
     return learned, others
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
 from fairask.errors import UserError
@@ -11,6 +13,14 @@ SENSELESS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, AssertionError, EOFError,
     ArithmeticError, MemoryError, RecursionError, pa.ArrowException,
 )  # fmt: skip
+#: What pages say in place of options that only the command line has.
+_ON_PAGES = (
+    (r"; --(?:delimiter|encoding) says [\w ]+", ""),
+    (r"; --(?:keep|text) .*", ""),
+    (r"Say which: --sheet .*", "Save the one that you mean as a table of its own"),
+    (r" \(--(?:missing-groups|protected) [^)]*\)", ""),
+    (r"--missing-groups drop leaves (?:them|these rows) out", "Leave these rows out of the table"),
+)
 _NOTHING_CHANGED = "Nothing was changed; see --help for what is accepted"
 
 
@@ -35,6 +45,19 @@ class StudyError(UserError):
         return self.what if self.remedy == _NOTHING_CHANGED else super().__str__()
 
 
+def on_page(words: str) -> str:
+    """Return words without options of the command line that a page does not have.
+
+    >>> on_page("t.csv was read as Windows-1252; --encoding says otherwise")
+    't.csv was read as Windows-1252'
+    >>> on_page("Leave these rows out (--missing-groups drop); from 30 rows on they are a group")
+    'Leave these rows out; from 30 rows on they are a group'
+    """
+    for option, instead in _ON_PAGES:
+        words = re.sub(option, instead, words, flags=re.DOTALL)
+    return words
+
+
 def in_sentences(error: UserError) -> str:
     """Say what is wrong and what to do about it, as sentences of a page.
 
@@ -42,10 +65,15 @@ def in_sentences(error: UserError) -> str:
     --------
     >>> in_sentences(StudyError("x.csv is empty", "Give a file with rows"))
     'x.csv is empty. Give a file with rows.'
+    >>> in_sentences(StudyError("x.csv has one column", "Separate by commas; --delimiter says another sign"))
+    'x.csv has one column. Separate by commas.'
+    >>> in_sentences(StudyError("x.xlsx has 2 sheets: 'a', 'b'", "Say which: --sheet a"))
+    "x.xlsx has 2 sheets: 'a', 'b'. Save the one that you mean as a table of its own."
     """
     if error.remedy == _NOTHING_CHANGED:
         return error.what
-    return f"{error.what}. {error.remedy[:1].upper()}{error.remedy[1:].rstrip('.')}."
+    remedy = on_page(error.remedy)
+    return f"{error.what}. {remedy[:1].upper()}{remedy[1:].rstrip('.')}."
 
 
 class NotYoursError(StudyError):

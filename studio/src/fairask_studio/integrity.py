@@ -137,7 +137,7 @@ def check_signed(folder: Path, key: str | None) -> SignedCheck:
     return SignedCheck(len(files), events, last, signer_words(found, key), tuple(problems))
 
 
-def check_certificate(
+def verify_certificate(
     certificate: str | Path, model: str | Path, pool: str | Path, key: str | None = None
 ) -> CertificateCheck:
     """Compute the decisions of a model on a pool again, and compare them with those that were certified.

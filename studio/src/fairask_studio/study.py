@@ -921,17 +921,13 @@ class Study:
 
     # -- reporting ------------------------------------------------------------------------------
 
-    def export(
-        self, folder: str | Path, *, only: str | None = None, key: OwnerKey | None = None
-    ) -> list[Path]:
+    def export(self, folder: str | Path, *, key: OwnerKey | None = None) -> list[Path]:
         """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, the model.
 
         Parameters
         ----------
         folder : path
             Made if it is not there.
-        only : str, optional
-            One file's name, to write just that.
         key : OwnerKey, optional
             Signs the certificate, and a list of the digests of all files and of the last event.
 
@@ -946,9 +942,8 @@ class Study:
         out.mkdir(parents=True, exist_ok=True)
         written = []
         for name, content in contents(self, key).items():
-            if only in (None, name):
-                write_whole(out / name, content())
-                written.append(out / name)
+            write_whole(out / name, content())
+            written.append(out / name)
         if key is not None:
             write_whole(out / SIGNED, signed(self, written, key))
             written.append(out / SIGNED)

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from fairask_studio import Study
-from fairask_studio.integrity import check_certificate
+from fairask_studio.integrity import verify_certificate
 from fairask_studio.pages.home import create_home
 from studio.tests.pages.browsing import StandIn, browser, faultless, fits, look, new_page, shown_row
 from studio.tests.pages.serving import serving
@@ -158,4 +158,4 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
             taken.value.save_as(files[name])
         assert owner.evaluate("window.mice") == []
     pool = studies / "comments" / "pool.parquet"
-    assert check_certificate(str(files["certificate.json"]), str(files["model.skops"]), str(pool)).sound
+    assert verify_certificate(str(files["certificate.json"]), str(files["model.skops"]), str(pool)).sound

@@ -213,6 +213,9 @@ def test_a_file_that_cannot_be_read_is_refused_beside_its_field(home: TestClient
     form = {"csrf": home.headers["X-CSRF-Token"]}
     refused = home.post("/new", data=form, files={"file": ("x.parquet", b"no parquet")})
     assert refused.status_code == 422
+    single = home.post("/new", data=form, files={"file": ("x.csv", b"income~sex\n1~f\n2~m\n")})
+    assert "Fields are separated by commas, semicolons, tabs or bars." in single.text
+    assert "--delimiter" not in single.text
     assert "x.parquet" in refused.text
     assert '<p id="file-said" class="gap-top refused"' in refused.text
     assert "Choose a file." in home.post("/new", data=form).text

@@ -17,7 +17,7 @@ from fairask.cli._app import app
 from fairask.learner import FairActiveLearner
 from fairask_studio import Study, StudyError, load_model
 from fairask_studio.estimates import model_digest
-from fairask_studio.integrity import check_certificate
+from fairask_studio.integrity import verify_certificate
 from fairask_studio.state import State
 from studio.tests.study.conftest import people_table, truth
 
@@ -59,7 +59,7 @@ def test_the_certified_model_stays_until_another_fit_is_asked_for(make: Make, tm
     assert study.refit(force=True) is None
     answer(study, study.ask(40))
     assert study.refit(force=True) is None
-    study.export(tmp_path / "out", only="model.skops")
+    study.export(tmp_path / "out")
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.fairask_ == study.status()["model"]
     assert (model.fairask_["digest"], model.fairask_["certified"]) == (about["digest"], True)
@@ -85,18 +85,17 @@ def test_verify_tells_the_certified_model_from_another(
     make: Make, tmp_path: Path, settings: dict[str, object]
 ) -> None:
     study = certified(make, **settings)
-    study.export(tmp_path / "a", only="model.skops")
-    study.export(tmp_path / "a", only="certificate.json")
+    study.export(tmp_path / "a")
     study.refit(asked_by="owner")
-    study.export(tmp_path / "b", only="model.skops")
+    study.export(tmp_path / "b")
     certificate, pool = tmp_path / "a" / "certificate.json", tmp_path / "study" / "pool.parquet"
-    assert check_certificate(certificate, tmp_path / "a" / "model.skops", pool).sound
-    other = check_certificate(certificate, tmp_path / "b" / "model.skops", pool)
+    assert verify_certificate(certificate, tmp_path / "a" / "model.skops", pool).sound
+    other = verify_certificate(certificate, tmp_path / "b" / "model.skops", pool)
     assert not other.sound
     assert "digest" in other.problems[0]
     (tmp_path / "cut.skops").write_bytes((tmp_path / "a" / "model.skops").read_bytes()[:500])
     with pytest.raises(StudyError, match=r"cut\.skops is damaged, truncated"):
-        check_certificate(certificate, tmp_path / "cut.skops", pool)
+        verify_certificate(certificate, tmp_path / "cut.skops", pool)
     assert json.loads(certificate.read_text())["model"]["round"] == 0
 
 
@@ -136,8 +135,7 @@ def check_parallel(study: Study, others: list[Study]) -> None:
 
 def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> None:
     study = certified(make)
-    for name in ("certificate.json", "model.skops"):
-        study.export(tmp_path / "a", only=name)
+    study.export(tmp_path / "a")
     files = [str(tmp_path / "a" / name) for name in ("certificate.json", "model.skops")]
     pool = str(tmp_path / "study" / "pool.parquet")
     done = CliRunner().invoke(app, ["verify", *files, pool])
@@ -150,14 +148,14 @@ def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> No
         assert (done.exit_code, "changed after it was issued" in done.output) == (1, True), done.output
     Path(files[0]).write_text(issued, "utf-8")
     study.refit(asked_by="owner")
-    study.export(tmp_path / "a", only="model.skops")
-    done = CliRunner().invoke(app, ["verify", *files, pool])
+    study.export(tmp_path / "b")
+    done = CliRunner().invoke(app, ["verify", files[0], str(tmp_path / "b" / "model.skops"), pool])
     assert (done.exit_code, "NOT about this model" in done.output) == (1, True), done.output
 
 
 def test_verify_takes_the_folder_of_an_audit_by_several_columns(make: Make, tmp_path: Path) -> None:
     study = fitted(make, use_protected=True)
-    study.export(tmp_path / "out", only="model.skops")
+    study.export(tmp_path / "out")
     model, table = str(tmp_path / "out" / "model.skops"), pd.DataFrame(TABLE)
     pool, folder = tmp_path / "pool.parquet", tmp_path / "pool.audit"
     table["said"] = load_model(model).predict_proba(table)[:, 1]

@@ -243,7 +243,10 @@ def test_new_numbers_the_rows_without_a_group(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gaps.csv").write_text("\n".join(["age,sex", *rows]))
     new = ("new", str(tmp_path / "gaps.csv"), "--protected", "sex", "--to")
     told = "20 rows (33.3 %) have no known value in 'sex' and are {}: data rows 3, 6, 9"
-    assert told.format("the group '(unknown)'") in run(*new, str(tmp_path / "own")).stdout
+    made = run(*new, str(tmp_path / "own")).stdout
+    assert told.format("the group '(unknown)'") in made
+    assert "12 more; --missing-groups drop leaves these rows out" in made
+    assert "the table has 60 rows for 60 labels" in made
     said = run(*new, str(tmp_path / "drop"), "--missing-groups", "drop").stdout
     assert told.format("left out") in said
     assert "40 rows, groups by sex: f 20, m 20" in said

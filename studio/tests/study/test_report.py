@@ -64,7 +64,7 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     study = make(budget=60, question="Did they repay?")
     for _ in range(3):
         labelled(study, 20)
-    study.export(tmp_path / "out", only="report.html")
+    study.export(tmp_path / "out")
     whole = (tmp_path / "out" / "report.html").read_text("utf-8")
     page = _Page(whole)
     last = study.status()["history"][-1]
@@ -207,7 +207,7 @@ def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path)
     study.refit(force=True)
     told = study.status()["story"]["columns"]
     assert told.startswith("Column 'debt' alone gives the label away")
-    study.export(tmp_path / "out", only="report.html")
+    study.export(tmp_path / "out")
     assert told in _Page((tmp_path / "out" / "report.html").read_text("utf-8")).text
 
 
@@ -234,7 +234,7 @@ def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_su
     labelled(study, 40)
     last, said = study.status()["history"][-1], study.status()["safety"]
     assert said.startswith("Infeasible with these 40 labels")
-    study.export(tmp_path / "out", only="model-card.html")
+    study.export(tmp_path / "out")
     card = _Page((tmp_path / "out" / "model-card.html").read_text("utf-8")).text
     assert said in card
     right, gap = last["estimate"]["accuracy"], last["estimate"]["gap"]
@@ -252,7 +252,7 @@ def test_decisions_by_lot_are_named_wherever_the_model_is(make: Make, tmp_path: 
     page = _Page(report_html(study)).text
     assert lots in page
     assert "--randomized" in page
-    study.export(tmp_path / "out", only="model-card.html")
+    study.export(tmp_path / "out")
     assert lots in _Page((tmp_path / "out" / "model-card.html").read_text("utf-8")).text
 
 

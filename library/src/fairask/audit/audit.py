@@ -18,7 +18,7 @@ from fairask.audit.rows import PoolRows, known_codes
 from fairask.audit.simulation import worst_error
 from fairask.audit.strata import Noise, Strata, queue_length
 from fairask.cards import card
-from fairask.checks import check_choice, check_lengths
+from fairask.checks import check_choice, check_lengths, plain
 from fairask.errors import UserError
 from fairask.matrix import row_set
 from fairask.metrics import RATES, Float, Int, binary_labels, is_gap
@@ -246,7 +246,7 @@ class Audit:
         if cheapest > plan.budget:
             raise UserError(f"budget={plan.budget} buys no label", f"the cheapest one costs {cheapest:g}")
         self.plan, self.groups = plan, strata.groups
-        self.classes = None if classes is None else list(classes)
+        self.classes = None if classes is None else list(map(plain, classes))
         left = strata.sizes[~layout.known] @ layout.cost[~layout.known]
         self.schedule = plan.schedule(int(left), len(layout.decision), pilot=layout.pilot)
         self._strata = strata
@@ -422,7 +422,7 @@ class Audit:
             return [int(value) for value in binary_labels(labels)]
         for value in labels.tolist():
             if value not in self.classes:
-                raise ValueError(f"label {value!r} is not one of the classes {tuple(self.classes)!r}")
+                raise ValueError(f"label {plain(value)!r} is not one of the classes {tuple(self.classes)!r}")
         return [int(value == self.classes[1]) for value in labels.tolist()]
 
     def _answer(self, rows: list[int], codes: list[int]) -> None:

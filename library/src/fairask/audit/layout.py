@@ -195,13 +195,13 @@ class Layout:
     judged: bool = False
 
     @classmethod
-    def plain(cls, groups: int, *, rest: bool = False) -> Self:
+    def plain(cls, groups: int) -> Self:
         """Strata ``2 * group + decision`` of one model."""
         strata = np.arange(2 * groups)
         no, one = np.zeros(2 * groups, dtype=bool), np.ones(2 * groups)
         decided = (strata % 2)[None, :]
         noise, doubt = np.zeros((2, 2, groups + 1)), np.zeros((2, groups + 1))
-        return cls(strata // 2, decided, groups, strata, no, one, noise=noise, doubt=doubt, rest=rest)
+        return cls(strata // 2, decided, groups, strata, no, one, noise=noise, doubt=doubt)
 
     @functools.cached_property
     def noisy(self) -> Bool:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.checks import check_choice, check_lengths
+from fairask.checks import check_choice, check_lengths, plain
 from fairask.errors import UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
@@ -334,12 +334,12 @@ def known_codes(
     >>> known_codes({3: "yes", 5: None}, ["no", "yes"])
     {3: 1, 5: None}
     """
-    names = [0, 1] if classes is None else list(classes)
+    names = [0, 1] if classes is None else list(map(plain, classes))
     out: dict[int, int | None] = {}
     for row, label in (known or {}).items():
         if label is not None and label not in names:
             raise ValueError(
-                f"{name}: label {label!r} of row {row} is not one of the classes {tuple(names)!r}"
+                f"{name}: label {plain(label)!r} of row {row} is not one of the classes {tuple(names)!r}"
             )
         out[int(row)] = None if label is None else int(label == names[1])
     return out

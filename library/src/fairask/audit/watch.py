@@ -31,7 +31,7 @@ from fairask.audit.layout import Counts, Layout, bins_for
 from fairask.audit.plan import COMPARISONS, ROUNDING, Bounds, Claim, Schedule, bounds_at, check_question
 from fairask.audit.rows import OUT, UNTOLD, PoolRows, known_codes
 from fairask.audit.strata import Noise, bin_edges, noise_table
-from fairask.checks import check_choice, check_count, check_lengths, check_seed, check_share
+from fairask.checks import check_choice, check_count, check_lengths, check_seed, check_share, plain
 from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int
 from fairask.report import words
@@ -480,7 +480,7 @@ class Watch:
                     f"row {row} was never asked for", "Label the rows that were drawn, and no others"
                 )
             if label is not None and label not in (0, 1):
-                raise ValueError(f"labels has {label!r} for row {row}; expected 0, 1 or None")
+                raise ValueError(f"labels has {plain(label)!r} for row {row}; expected 0, 1 or None")
         if month is not None:
             for row, label in zip(given, told, strict=True):
                 month.labels[places[row]] = -1 if label is None else int(label == 1)

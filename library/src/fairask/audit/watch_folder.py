@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -23,7 +24,8 @@ from fairask.audit.watch import Month, Watch, check_month
 from fairask.errors import UserError
 from fairask.pools.source import open_table, table_digest
 from fairask.tables import TableFormat
-from fairask.tables.groups import protected_columns
+from fairask.tables.groups import OneGroupError, as_specs, protected_columns
+from fairask.tables.labels import columns_hint
 from fairask.tables.sheets import check_returned, write_next, write_whole
 
 WATCH, PAGE = "watch.json", "watch.html"
@@ -158,10 +160,16 @@ class WatchFolder:
             check_begun(month)
         except ValueError as error:
             raise UserError(f"--{error}", "Name the month of these rows: --month 2026-03") from error
-        table = open_audit_table(
-            place, form=form, seed=self.watch.random_state, score=self.score, known=known, any_size=True,
-            **self._columns,
-        )  # fmt: skip
+        self._check_columns(place, form)
+        try:
+            table = open_audit_table(
+                place, form=form, seed=self.watch.random_state, score=self.score, known=known, any_size=True,
+                **self._columns,
+            )  # fmt: skip
+        except OneGroupError as error:
+            raise UserError(
+                f"{place}: {error.what}", "Add these rows together with those of the next month, in one table"
+            ) from error
         if table.pool.cell is None:
             raise UserError(f"{place} is a database", "Export the rows of the month to a file")
         self.watch.add_rows(month, table.pool, labels=labels, source=table_digest(place, table.source))
@@ -177,6 +185,20 @@ class WatchFolder:
         self._write()
         table.source.close()
         return sheet if len(awaited) else None
+
+    def _check_columns(self, place: str, form: TableFormat) -> None:
+        """Raise UserError unless a month's table has the columns that the audit names; a watch names none."""
+        given = self.audit["columns"]
+        source, _ = open_table(place, form)
+        with closing(source):
+            names = source.schema.names
+        for spec in (given["predictions"], *as_specs(given["protected"])):
+            name = spec.rpartition(":")[0] or spec  # age:30,50 is the column age
+            if spec not in names and name not in names:
+                raise UserError(
+                    f"{place} has no column {name!r}, which the audit in {self.folder} reads",
+                    columns_hint(name, names),
+                )
 
     def tell(self, file: Path, *, form: TableFormat) -> int:
         """Tell the labels of a sheet, all of them or none; return how many."""

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairask.checks import check_lengths, check_tolerance
+from fairask.checks import check_lengths, check_tolerance, plain
 from fairask.classifiers import Classifier
 from fairask.errors import ConstantWarning, UserError
 from fairask.matrix import row_count, row_uniforms, take_rows
@@ -438,7 +438,9 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"y has one class only ({classes[0]!r}); Classifier can't train with one class")
+            raise ValueError(
+                f"y has one class only ({plain(classes[0])!r}); Classifier can't train with one class"
+            )
         return X, codes.astype(np.float64), classes, sensitive_features
 
     def _training_groups(self, sensitive_features: ArrayLike | None, n: int) -> tuple[list[Any], Int]:
@@ -502,10 +504,13 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
                 "sensitive_features are needed to predict: thresholds differ by group (or set blind=True)"
             )
         index = {g: i for i, g in enumerate(self.groups_)}
-        values = np.asarray(sensitive_features, dtype=object).tolist()
+        given = sensitive_features  # a list may hold tuples, of which an array would make columns
+        values = list(given) if isinstance(given, list) else np.asarray(given, dtype=object).tolist()
         unknown = [v for v in values if v not in index]
         if unknown:
-            raise ValueError(f"sensitive_features has {unknown[0]!r}, known groups: {list(self.groups_)}")
+            raise ValueError(
+                f"sensitive_features has {plain(unknown[0])!r}, known groups: {list(self.groups_)}"
+            )
         return np.array([index[v] for v in values], dtype=np.int64)
 
     def _name(self, labelled: Labelled) -> None:

@@ -142,14 +142,14 @@ def crowded(different: int, known: int) -> bool:
     return different > MOST_LEVELS or (different > 20 and different > 0.5 * known)
 
 
-def listed(values: Sequence[str], most: int = 8) -> str:
-    """Return the first values, quoted and shortened.
+def listed(values: Sequence[str]) -> str:
+    """Return the first eight values, quoted and shortened.
 
-    >>> listed(["a", "b", "c"], 2)
-    "'a', 'b' and 1 more"
+    >>> listed("abcdefghij")
+    "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more"
     """
-    more = f" and {len(values) - most} more" if len(values) > most else ""
-    return ", ".join(repr(value[:40]) for value in values[:most]) + more
+    more = f" and {len(values) - 8} more" if len(values) > 8 else ""
+    return ", ".join(repr(value[:40]) for value in values[:8]) + more
 
 
 def mixed_column(file: str, name: str, values: Sequence[object]) -> Arrow:

@@ -163,13 +163,16 @@ def missing_note(protected: str, how: MissingGroups | None, n: int, rows: int, w
 
     >>> missing_note("sex", "own", 3, 60, "data rows 1, 2, 9")
     "3 rows (5.0 %) have no known value in 'sex' and are the group '(unknown)': data rows 1, 2, 9"
+    >>> missing_note("sex", None, 3, 60, "")[-62:]
+    "group '(unknown)'; --missing-groups drop leaves these rows out"
     """
     becomes = {"drop": " and are left out", "unknown": "; they may be of any group"}
     have = f"{n:,} row{'s' * (n > 1)} ({100 * n / rows:.1f} %) {'has' if n == 1 else 'have'} no known value"
     what = becomes.get(how or "own", f" and are the group {UNKNOWN!r}")
     if n == 1:
         what = what.replace(" are ", " is ").replace("they", "it")
-    return f"{have} in {protected!r}{what}{which and ': '}{which}"
+    otherwise = "; --missing-groups drop leaves these rows out" if how is None else ""
+    return f"{have} in {protected!r}{what}{which and ': '}{which}{otherwise}"
 
 
 def check_missing_groups(how: str | None) -> MissingGroups | None:
@@ -331,6 +334,10 @@ def check_group_count(groups: Sequence[object]) -> None:
         raise ValueError(f"sensitive_features has one group only ({groups[0]!r}); two or more are needed")
 
 
+class OneGroupError(TableError):
+    """All rows are of one group: there is nothing to compare."""
+
+
 def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:
     """Raise TableError unless there are two known groups, up to the limit.
 
@@ -339,7 +346,7 @@ def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:
     names = sorted({group_text(value) for value in counts})
     known = [name for name in names if name != UNKNOWN]
     if len(known) == 1:
-        raise TableError(
+        raise OneGroupError(
             f"protected column {protected!r} has one group only: {known[0]!r}",
             "Two or more groups are needed: name another column, or a table with all groups",
         )

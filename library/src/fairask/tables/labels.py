@@ -379,6 +379,31 @@ def _feature_columns(
     return [name for name in names if name not in left_out]
 
 
+def few_rows_note(groups: Mapping[str, int], labels: int) -> str:
+    """Say that a table has too few rows to learn from, or for so many labels; nothing if it has enough.
+
+    >>> few_rows_note({"f": 1, "m": 1}, 250)
+    "group 'f' has 1 row, too few to learn anything; 8 or more are needed, some with each label"
+    >>> few_rows_note({"f": 20, "m": 20}, 250)
+    'the table has 40 rows for 250 labels; if all are labelled, none is chosen and none left to audit'
+    >>> few_rows_note({"f": 200, "m": 200}, 250)
+    ''
+    """
+    name, rows, total = min(groups, key=lambda one: groups[one]), min(groups.values()), sum(groups.values())
+    if rows < (least := 2 * FEWEST_LABELS):
+        many = f"{rows} row{'s' * (rows > 1)}"
+        return (
+            f"group {name!r} has {many}, too few to learn anything; {least} or more are needed, some with "
+            "each label"
+        )
+    if total <= labels:
+        return (
+            f"the table has {total:,} rows for {labels:,} labels; if all are labelled, none is "
+            "chosen and none left to audit"
+        )
+    return ""
+
+
 def columns_hint(name: str, known: Sequence[str]) -> str:
     """Return the nearest name, and the first columns."""
     hint = suggest(name, known)

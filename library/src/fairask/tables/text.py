@@ -45,7 +45,7 @@ def count_words(texts: Iterable[str]) -> float:
     return float(np.mean([len(_WORD.findall(text)) for text in texts] or [0]))
 
 
-def sample_texts(texts: Iterable[str], most: int = MOST_TEXTS) -> list[str]:
+def sample_texts(texts: Iterable[str]) -> list[str]:
     """Return different texts that a model is fitted on, sorted: those with the smallest hashes.
 
     >>> sample_texts(["b", "a", "b"])
@@ -55,7 +55,7 @@ def sample_texts(texts: Iterable[str], most: int = MOST_TEXTS) -> list[str]:
         text[:LONGEST_TEXT]: zlib.crc32(text[:LONGEST_TEXT].encode("utf-8", "surrogatepass"))
         for text in texts
     }
-    return sorted(heapq.nsmallest(most, hashes, key=lambda text: (hashes[text], text)))
+    return sorted(heapq.nsmallest(MOST_TEXTS, hashes, key=lambda text: (hashes[text], text)))
 
 
 @dataclass(frozen=True)

@@ -47,13 +47,13 @@ def verify(place: str, model: str | None, pool: str | None, key: str | None) -> 
     from fairask.audit.certificate import SIGNED
     from fairask.errors import UserError
     from fairask_studio.cli.options import without_password
-    from fairask_studio.integrity import check_certificate, check_signed
+    from fairask_studio.integrity import check_signed, verify_certificate
     from fairask_studio.integrity import verify as check_study
 
     without_password(place)
 
     if model is not None and pool is not None:
-        return check_certificate(Path(place), Path(model), Path(pool), key)
+        return verify_certificate(Path(place), Path(model), Path(pool), key)
     if (Path(place) / SIGNED).is_file():
         return check_signed(Path(place), key)
     if key is not None:

@@ -137,7 +137,7 @@ def introduce(study: Study, target: str) -> list[str]:
     from fairask.audit.plan import QUESTIONS
     from fairask.report.words import goal_sentences, sampled_sentence
     from fairask.tables.groups import group_notes
-    from fairask.tables.labels import GUESS, known_positive
+    from fairask.tables.labels import GUESS, few_rows_note, known_positive
     from fairask_studio.pool import KEY
 
     config = study.config
@@ -157,6 +157,8 @@ def introduce(study: Study, target: str) -> list[str]:
             f"{GUESS}the last of --classes is the positive one; if that is {negative!r}: --classes {turned}"
         )
     lines += [f"note: {note}" for note in group_notes(config.grouped_by, groups)]
+    if few := few_rows_note({str(group): n for group, n in groups.items()}, config.budget):
+        lines.append(f"note: {few}")
     lines += _feature_lines(study)
     if config.sampled_from is None:
         lines.append("The pool was copied into the study")

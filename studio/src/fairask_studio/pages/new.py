@@ -48,7 +48,7 @@ from fairask.tables.groups import MOST_GROUPS, protected_columns
 from fairask_studio import Study, StudyError
 from fairask_studio.columns import DISPLAYS, MEDIA, guess_displays, learned_columns
 from fairask_studio.config import LONGEST_REASON
-from fairask_studio.errors import in_sentences
+from fairask_studio.errors import in_sentences, on_page
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me, access_of, may
 from fairask_studio.pages.api import Strict
@@ -171,7 +171,7 @@ class Uploaded:
         return {
             "id": self.id,
             "rows": rows,
-            "notes": [*self.notes, *sampled, *self._of_files(unseen)],
+            "notes": [*map(on_page, self.notes), *sampled, *self._of_files(unseen)],
             "columns": [self._column(name, displays[name]) for name in self.table.column_names],
             "preview": [
                 {name: "" if value is None else str(value)[:20_000] for name, value in row.items()}
