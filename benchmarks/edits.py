@@ -210,8 +210,8 @@ def make_audit(home: Path) -> list[Kind]:
     document = folder / "certificate.json"
     certificate = Kind(document, lambda: json.loads(document.read_bytes()), words, ("",))
     made = [json_of("audit.json"), certificate, text_of("certificate.txt"), text_of("certificate.html")]
-    followed = WatchFolder.open(folder, {})
-    followed.add(str(table), "2099-01", form=TableFormat())
+    followed = WatchFolder.open(folder, {}, "2026-01")
+    followed.add(str(table), "2026-02", form=TableFormat())
     followed.publish(watch_page(followed.watch))
     watched = said_by(lambda: SimpleNamespace(problems=check_watch(folder)))
     state, page = folder / WATCH, folder / PAGE

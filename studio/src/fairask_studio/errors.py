@@ -65,6 +65,8 @@ def in_sentences(error: UserError) -> str:
     --------
     >>> in_sentences(StudyError("x.csv is empty", "Give a file with rows"))
     'x.csv is empty. Give a file with rows.'
+    >>> in_sentences(StudyError("no column 'jobb'", "did you mean 'job'?"))
+    "no column 'jobb'. Did you mean 'job'?"
     >>> in_sentences(StudyError("x.csv has one column", "Separate by commas; --delimiter says another sign"))
     'x.csv has one column. Separate by commas.'
     >>> in_sentences(StudyError("x.xlsx has 2 sheets: 'a', 'b'", "Say which: --sheet a"))
@@ -73,7 +75,8 @@ def in_sentences(error: UserError) -> str:
     if error.remedy == _NOTHING_CHANGED:
         return error.what
     remedy = on_page(error.remedy)
-    return f"{error.what}. {remedy[:1].upper()}{remedy[1:].rstrip('.')}."
+    end = "" if remedy.endswith(("?", ".")) else "."
+    return f"{error.what}. {remedy[:1].upper()}{remedy[1:]}{end}"
 
 
 class NotYoursError(StudyError):

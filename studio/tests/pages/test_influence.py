@@ -219,7 +219,7 @@ def test_nobody_answers_twice_for_another_or_after_removal(study: Study) -> None
     (row,), (theirs,), (dans,) = _next(bob, 1), _next(cyn, 1), _next(signed_in(browser), 1)
     assert bob.post("/api/answers", json={"row": row, "label": "good"}).status_code == 201
     assert bob.post("/api/answers", json={"row": row, "label": "good"}).json()["mine"] == 1
-    assert bob.post("/api/answers", json={"row": row, "label": "bad"}).status_code == 422
+    assert bob.post("/api/answers", json={"row": row, "label": "bad"}).status_code == 409
     assert cyn.post("/api/answers", json={"row": row, "label": "bad"}).status_code == 409
     assert bob.post("/api/answers", json={"row": theirs, "label": "bad"}).status_code == 409
     for attempt in ({"who": "cyn"}, {"name": "cyn"}, {"user": "cyn"}):

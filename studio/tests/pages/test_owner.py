@@ -105,7 +105,7 @@ def test_words_change(client: TestClient, study: Study) -> None:
     assert study.config.question == "Ça va?"
     refused = client.put("/api/settings", json={"columns": {"jobb": {}}})
     assert refused.status_code == 422
-    assert "did you mean 'job'" in refused.json()["detail"]
+    assert refused.json()["detail"] == "no column 'jobb'. Did you mean 'job'?"
 
 
 def test_a_certificate_is_refused_while_there_is_nothing_to_rest_it_on(client: TestClient) -> None:
