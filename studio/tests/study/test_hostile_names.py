@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -193,7 +192,3 @@ def test_what_is_shown_of_json_is_the_same_json() -> None:
     text = json.dumps([*STEERS, "\ud800", "x\u2028"], ensure_ascii=False)
     assert json.loads(visible(text)) == json.loads(text)
     assert not OBEYED & {*visible(text)}
-
-
-if __name__ == "__main__":  # pragma: no cover - to look at by hand
-    table(Path(sys.argv[1] if len(sys.argv) > 1 else os.devnull))
