@@ -214,7 +214,7 @@ def test_a_comparison_without_designs_or_with_one_run_has_a_page(comparison: Com
     assert "no method here samples from" in page
     assert "one run only" in page
     assert ">nan<" not in page
-    assert "± nan" not in page
+    assert "±&nbsp;nan" not in page
 
 
 @pytest.mark.slow

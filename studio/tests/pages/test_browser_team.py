@@ -101,7 +101,7 @@ def test_a_row_is_flagged_answered_by_a_reviewer_and_skipped_for_a_reason(
 def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
     make: Make, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
-    study = make(gold_every=2, gold_least=90)
+    study = make(gold_every=2, gold_least=90, question="Will this person repay the whole loan in time?")
     study.draw(30)
     study.people.add("ada", "owner")
     study.people.add("bob")
@@ -146,6 +146,8 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
         expect(bob.locator("#go-on")).to_be_focused()
         for part in ("#verdict-title", "#go-on", "#answers"):  # however long the explanation is
             expect(bob.locator(part)).to_be_in_viewport(ratio=1)
+        question = bob.locator("#question")
+        assert question.evaluate("node => node.scrollHeight <= node.clientHeight + 1")  # it is not cut
         faultless(bob, "practice-390")
         bob.keyboard.press("Enter")
         expect(bob.locator("#practice")).to_be_hidden()
