@@ -103,7 +103,7 @@ def test_the_library_alone_knows_no_studio_and_says_what_to_install(dist, tmp_pa
     assert run(library / "python", "-c", code, cwd=tmp_path).stdout.strip() == "None"
     done = run(library / "fairask", "new", "loans.csv", cwd=tmp_path, code=2)
     assert "'fairask new' belongs to the studio" in done.stderr
-    assert "pip install fairask-studio" in done.stderr
+    assert "pip install ./studio" in done.stderr
 
 
 def test_the_studio_makes_a_study_that_is_asked_and_told(dist, tmp_path):

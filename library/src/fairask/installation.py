@@ -29,6 +29,8 @@ PURPOSES = {
 }
 #: From this version on, SQLite is free of the fault that several writers in WAL mode can meet.
 SOUND_SQLITE = (3, 51, 3)
+#: What to do where the studio is missing: it is not on a package index yet.
+GET_STUDIO = "pip install ./studio, in a clone of the repository"
 
 
 State = Literal["ok", "warn", "missing", "blocked"]
@@ -61,7 +63,7 @@ def examine() -> list[Finding]:
         packages = ("fairask", "fairask-studio")
     except PackageNotFoundError:
         lacks_studio = "studies, and the page where people label"
-        findings.append(Finding("studio", "missing", lacks_studio, "pip install fairask-studio"))
+        findings.append(Finding("studio", "missing", lacks_studio, GET_STUDIO))
         packages = ("fairask",)
     for package, extra in ((name, extra) for name in packages for extra in _extras(name)):
         purpose = PURPOSES.get(extra, "")

@@ -93,9 +93,11 @@ class _Guarded(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command; one of the studio that is not installed is named with what to install."""
         if args and args[0] in STUDIO and args[0] not in self.commands:
+            from fairask.installation import GET_STUDIO
+
             raise UserError(
                 f"'fairask {args[0]}' belongs to the studio, which is not installed",
-                "pip install fairask-studio",
+                GET_STUDIO,
             )
         return super().resolve_command(ctx, args)
 

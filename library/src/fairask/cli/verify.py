@@ -100,8 +100,10 @@ def _by_studio(place: str, model: str | None, pool: str | None, key: str | None)
     from fairask.cli._app import plugins
 
     if not plugins():
+        from fairask.installation import GET_STUDIO
+
         raise UserError(
             f"{place} is not a certificate or the folder of an audit, and studies are checked by the studio",
-            "pip install fairask-studio",
+            GET_STUDIO,
         )
     return plugins()[0].verify(place, model, pool, key)
