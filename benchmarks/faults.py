@@ -89,7 +89,8 @@ def warm(home: Path) -> None:
         ("ask", study, "-o", sheet), ("tell", study, sheet), ("export", study, "-o", str(home / "out")),
         ("study", "backup", study, "--to", str(home / "copy")), ("verify", study), ("status", study),
         ("audit", str(table), "--predictions", "said", "--protected", "sex", "--budget", "20"),
-        ("watch", str(table.with_suffix(".audit")), str(table), "--month", "2099-01"),
+        ("watch", str(table.with_suffix(".audit")), str(table),
+         "--month", "2025-02", "--certified", "2025-01"),
         ("verify", "--new-key", str(home / "key")),
         ("report", str(table.with_suffix(".audit")), "--form", "lda", "--sign", str(home / "key")),
     ):  # fmt: skip
@@ -337,10 +338,10 @@ def kill_proof(
 
     def watched(folder: Path) -> str:
         shutil.copytree(plain, folder)
-        month = ("--month", "2099-01", "--certified", "2098-12", "--labels", "40")
+        month = ("--month", "2025-02", "--certified", "2025-01", "--labels", "40")
         step(("watch", str(folder), str(table), *month), folder / "watch.json")
-        fill(folder / "watch-2099-01.csv", right)
-        step(("watch", str(folder), "--tell", str(folder / "watch-2099-01.csv")), folder / "watch.json")
+        fill(folder / "watch-2025-02.csv", right)
+        step(("watch", str(folder), "--tell", str(folder / "watch-2025-02.csv")), folder / "watch.json")
         return (folder / "watch.json").read_text()
 
     plain, kill, found = home / "undisturbed", False, Outcome()
@@ -381,7 +382,8 @@ def kill_proof(
 
     found, kill = Outcome(), False
     shutil.copytree(plain, home / "timing")
-    seconds = longest(("watch", str(home / "timing"), str(table), "--month", "2099-01"))
+    month = ("--month", "2025-02", "--certified", "2025-01")
+    seconds = longest(("watch", str(home / "timing"), str(table), *month))
     wanted, kill = watched(home / "watched"), True
     found = Outcome(note="each watch is as one that nobody disturbed")
     for number in range(max(n // 2, 3)):
