@@ -62,10 +62,6 @@ _DOCS_SIZES = {"1200": {"viewport": {"width": 1200, "height": 860}}, "390": SIZE
 _LEAD = "#headline .advice"
 
 
-def _button(words: str) -> Callable[[Page], None]:
-    return lambda page: page.get_by_role("button", name=words, exact=True).click()
-
-
 def _open_row(page: Page) -> None:
     page.locator("#rows tbody tr button").first.click()
     page.wait_for_selector("#row-history li")

@@ -185,3 +185,47 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
         assert study.state().by["bob"] == 0
         ada.get_by_role("button", name="Give them back").click()
         expect(ada.locator("#taken-panel")).to_be_hidden()
+
+
+def test_the_inbox_is_settled_by_keys_alone(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(overlap=2)
+    study.draw(4)
+    study.people.add("ada", "owner")
+    study.people.add("bob")
+    first, second, third = rows = study.lease("bob", 3)
+    study.flag(first, "DM or euros?", "bob")
+    study.tell(rows[1:], ["good", "good"], "bob", notes=["", "looks wrong"])
+    study.tell([second], ["bad"], "cyn")
+    with serving(create_app(study, train=False)) as url:
+        ada = new_page()
+        ada.goto(f"{url}/rows?code={study.people.invite('ada')}")
+        ada.goto(f"{url}/rows")
+        for name in ("Inbox 3", "Answered 2", "Drawn 4 of 200"):
+            expect(ada.locator("#views")).to_contain_text(name)
+        expect(ada.get_by_role("button", name="Skipped")).to_be_hidden()
+        expect(ada.locator("#fold")).not_to_have_attribute("open", "")
+        ada.keyboard.press("j")
+        title, place = ada.locator("#row-title"), ada.locator("#place")
+        expect(title).to_have_text("bob asks: DM or euros?")
+        expect(place).to_have_text("1 of 3")
+        expect(ada.locator("#side")).not_to_contain_text("Nobody has labelled")
+        ada.keyboard.press("a")
+        ada.keyboard.type("DM, 1 or 2.")
+        ada.keyboard.press("Enter")
+        expect(title).to_have_text("bob: good, cyn: bad")
+        expect(place).to_have_text("1 of 2")
+        ada.keyboard.press("2")
+        expect(title).to_have_text("bob's note: looks wrong")
+        faultless(ada, "rows-note")
+        ada.keyboard.press("1")
+        expect(ada.locator("#side")).to_be_hidden()
+        expect(ada.locator("#empty")).to_contain_text("Nothing waits for a decision")
+        ada.goto(f"{url}/people")  # she cannot shut herself out by a slip
+        expect(ada.locator("#people")).to_contain_text("owner (you)")
+        expect(ada.get_by_role("button", name="Remove ada")).to_have_count(0)
+        expect(ada.get_by_role("button", name="Remove bob")).to_have_count(1)
+    assert [flag.resolved_by for flag in study.state().flags.of_row(first)] == ["ada"]
+    assert {row: study.config.class_name(code) for row, code in study.state().decided.items()} == {
+        second: "good",
+        third: "bad",
+    }

@@ -246,8 +246,8 @@ def reasons(study: Study, state: State, row: int) -> list[Document]:
             found.append({"kind": kind, "words": words, "at": flag.comments[-1].at})
     given = {} if row in state.decided else state.answers.get(row, {})
     if given and state.is_disputed(row):
-        said = ", ".join(f"{who}: {study.config.class_name(a.code)}" for who, a in given.items())
-        found.append({"kind": "disagreement", "words": said, "at": max(a.at for a in given.values())})
+        words = ", ".join(f"{who}: {study.config.class_name(a.code)}" for who, a in given.items())
+        found.append({"kind": "disagreement", "words": words, "at": max(a.at for a in given.values())})
     found += [
         {"kind": "note", "words": _cut(f"{who}'s note: {answer.note}"), "at": answer.at}
         for who, answer in given.items()
