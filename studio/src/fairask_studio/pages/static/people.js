@@ -203,11 +203,11 @@ $("address")?.addEventListener("submit", async (event) => {
   try {
     field.defaultValue = (await put("/address", { address: field.value })).address;
     field.value = field.defaultValue;
-    $("address-refused").textContent = "";
+    $("address-refused").hidden = true;
     $("address-box").open = false;
     where();
     say("The address is saved.");
-  } catch (error) { $("address-refused").textContent = error.message; }
+  } catch (error) { $("address-refused").textContent = error.message; $("address-refused").hidden = false; }
 });
 
 if (owns) $("new-program").elements.until.valueAsNumber = Date.now() + 90 * 86400e3;
