@@ -78,6 +78,27 @@ def test_nobody_gets_in_without_the_printed_code(tmp_path: Path) -> None:
         assert client.get("/").status_code == 421
 
 
+def test_a_page_that_is_open_does_not_bring_back_a_study_that_is_being_deleted(
+    home: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert new_study(home)["status"] == 201
+    assert home.get("/s/comments/healthz").status_code == 200
+    studies, asked = home.app.state.studies, []  # type: ignore[attr-defined]
+    remove = studies.shelf._remove
+
+    def asked_meanwhile(name: str) -> None:
+        asked.append(home.get("/s/comments/healthz").status_code)
+        remove(name)
+
+    monkeypatch.setattr(studies.shelf, "_remove", asked_meanwhile)
+    assert home.request("DELETE", "/api/studies/comments", json={"name": "comments"}).status_code == 200
+    assert asked == [404]
+    # Otherwise the old study would be served under the name of a new one, and answers to it would be lost.
+    assert new_study(home, question="Another one?")["status"] == 201
+    assert home.get("/s/comments/healthz").status_code == 200
+    assert studies.apps["comments"].state.study.config.question == "Another one?"
+
+
 def test_a_table_above_the_sample_is_said_to_be_sampled(home: TestClient, tmp_path: Path) -> None:
     csv = "sex,score\n" + "\n".join(f"{'fm'[i % 2]},{i % 97}" for i in range(SAMPLE + 10))
     sent = home.post("/api/tables", params={"name": "large.csv"}, content=csv.encode()).json()
@@ -136,6 +157,22 @@ def test_a_study_is_made_listed_copied_archived_and_deleted(home: TestClient, tm
     assert home.request("DELETE", "/api/studies/again", json={"name": "comments"}).status_code == 422
     assert home.request("DELETE", "/api/studies/again", json={"name": "again"}).status_code == 200
     assert [s["name"] for s in home.get("/api/studies").json()] == ["comments"]
+
+
+def test_a_copy_whose_images_find_no_room_is_not_made(
+    home: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert new_study(home)["status"] == 201
+    (tmp_path / "comments" / "media").mkdir()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copytree", full)
+    refused = home.post("/api/studies/comments/copy", json={"name": "again"})
+    assert refused.status_code == 422
+    assert "images of 'comments' cannot be copied: No space left on device" in refused.json()["detail"]
+    assert [path.name for path in tmp_path.iterdir()] == ["comments"]
 
 
 def test_each_study_is_served_under_its_name(home: TestClient, tmp_path: Path) -> None:
