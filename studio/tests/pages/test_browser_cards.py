@@ -103,7 +103,7 @@ def _check_letter(page: Page) -> None:
 def _check_zoom(page: Page) -> None:
     box, image = page.locator("dialog.zoom"), page.locator("dialog.zoom img")
     expect(image).to_be_visible()
-    page.wait_for_function("document.querySelector('dialog.zoom img').complete")
+    expect(image).to_have_js_property("complete", True)
 
     def place() -> tuple[float, float, float]:
         found = image.bounding_box()

@@ -266,10 +266,9 @@ def _check_player(page: Page) -> None:
     player = page.locator("#card audio")
     page.keyboard.press("p")
     expect(player).to_have_js_property("paused", False)
-    page.wait_for_timeout(400)
+    expect(player).not_to_have_js_property("currentTime", 0)  # a busy machine begins late
     page.keyboard.press("P")
     expect(player).to_have_js_property("paused", True)
-    assert player.evaluate("player => player.currentTime") > 0
     page.keyboard.press("ArrowLeft")
     expect(player).to_have_js_property("currentTime", 0)
     assert serious(violations(page)) == []
