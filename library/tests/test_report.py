@@ -14,6 +14,7 @@ from fairask.experiment import Comparison, LabelledTable, Method, Task
 from fairask.experiment.loop import References, Run
 from fairask.report.figures import Sampling
 from fairask.report.pages import render, write_report, write_tables
+from fairask.report.words import Beside, Guess, Outcome
 from fairask.stopping import Plateau
 
 METHODS = [Method("fare", "FARE", "fare", {"k": 10}), Method("passive", "passive", "passive")]
@@ -172,11 +173,47 @@ def test_the_page_says_everything_and_needs_nothing(comparison: Comparison) -> N
     order = ("What to do", "Accuracy and gap against labels", "rates by group</h2>", "Proof</h2>", "<details")
     places = [page.index(words) for words in (*order, "Where the labels went", "How this was made")]
     assert places == sorted(places)
-    assert tags.names.count("svg") == 4
+    assert tags.names.count("svg") == 2 * 4  # each for wide windows, and for phones
     assert not {"script", "link", "iframe", "object"} & set(tags.names)
     assert all(link.startswith(("#", "data:")) for link in tags.links)
     assert not re.search(r"(url\(|@import\s+)[\"']?https?:", page)
     assert len(tags.ids) == len(set(tags.ids))
+
+
+def test_on_a_phone_names_stand_above_the_curves_and_nothing_is_wider_than_the_window(
+    comparison: Comparison,
+) -> None:
+    broad, narrow = re.findall(r"<svg.*?</svg>", render(comparison).partition("Proof</h2>")[0], re.DOTALL)[:2]
+    places = {}
+    for name, picture in {"broad": broad, "narrow": narrow}.items():
+        width = float(re.search(r'viewBox="0 0 ([0-9.]+)', picture)[1])  # type: ignore[index]
+        ((x, y),) = (
+            re.findall(r"translate\(([0-9.]+) ([0-9.]+)\)[^>]*>FARE<", picture)
+            or re.findall(r'x="([0-9.]+)" y="([0-9.]+)"[^>]*>FARE<', picture)[:1]
+        )
+        places[name] = (width, float(x) / width, float(y))
+    assert places["narrow"][0] < 270 < places["broad"][0]  # points: a phone has 350 pixels for them
+    assert places["narrow"][1] < 0.3
+    assert places["narrow"][2] < 30
+    assert places["broad"][1] > 0.8
+
+
+def test_a_number_is_not_parted_from_its_per_cent_and_a_command_stays_as_it_is(
+    comparison: Comparison,
+) -> None:
+    page = render(replace(comparison, command="fairask simulate '5 % more'"))
+    assert "(90\u00a0% interval" in page
+    assert not re.search(r"\d %", re.sub(r"<pre>.*?</pre>", "", page))
+    assert "5 % more" in page
+
+
+def test_a_gap_over_runs_and_a_certificate_say_what_each_is_about(comparison: Comparison) -> None:
+    beside = Beside(
+        Outcome(Guess(0.84), Guess(0.08, 0.01, 0.15)), Outcome(Guess(0.84), Guess(0.2, 0.15, 0.25)),
+        0.7, "no", 0.1, 600, runs=2,
+    )  # fmt: skip
+    assert "which on average over more runs may be above the tolerance of 0.1" in beside.sentence()
+    assert beside.action("certified").endswith("it has a certificate for its pool.")
 
 
 @pytest.mark.slow

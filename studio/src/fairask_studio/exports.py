@@ -8,6 +8,7 @@ import platform
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,7 +226,7 @@ def certificate_html(study: Study) -> str:
     return render_certificate(_report(study))
 
 
-def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
+def _report(study: Study, drawn: Callable[..., Figure] | None = None) -> StudyReport:
     status, config = study.status(), study.config
     learns, not_learned = learned_columns(config.columns, study.encoder)
     step = next_step(status)
@@ -265,7 +266,7 @@ def _moments(study: Study) -> list[float]:
     return [datetime.fromisoformat(at).timestamp() for at in given]
 
 
-def _drawn(study: Study) -> Figure | None:
+def _drawn(study: Study) -> Callable[..., Figure] | None:
     learner = study.learner()
     by: dict[str, list[int]] = {}
     for entry in learner.state.log.entries:
@@ -275,7 +276,7 @@ def _drawn(study: Study) -> Figure | None:
     take = learner.pool.take
     rows = learner.pool.n_rows
     some = np.unique(np.linspace(0, rows - 1, min(_MOST_POINTS, rows)).astype(np.int64))
-    return draw_drawn_rows(take(some), {name: take(np.sort(found)) for name, found in by.items()})
+    return partial(draw_drawn_rows, take(some), {name: take(np.sort(found)) for name, found in by.items()})
 
 
 def _settings(config: Config, status: Document) -> dict[str, str]:

@@ -131,6 +131,12 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         expect(owner.locator("main")).to_contain_text("60 of 60 labels", timeout=60_000)
         faultless(owner, "home")
         _fits(owner, "home")
+        expect(owner.locator("#studies").get_by_role("button")).to_have_count(
+            0
+        )  # a card has one link, and a menu
+        owner.get_by_label("More for comments").tap()
+        faultless(owner, "home-more")
+        _fits(owner, "home-more")
         owner.get_by_role("button", name="Delete comments").tap()
         faultless(owner, "home-delete")
         owner.get_by_role("button", name="Cancel").tap()

@@ -90,7 +90,9 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     assert "fairask new POOL --protected sex --classes bad,good" in page.text
     assert "--question 'Did they repay?'" in page.text
     assert f"learner(at={last['seen']})" in page.text
-    assert whole.count("<svg") == 5  # curves, time, spend, where, rates
+    assert (
+        whole.count("<svg") == 9
+    )  # for wide windows and for phones, but once for rates: curves, time, spend, where, rates
     assert not page.tags & {"script", "link", "iframe", "object"}
     assert all(address.startswith(("#", "data:image/png")) for address in page.addresses)
     assert report_html(study) == whole  # same study, same page

@@ -363,6 +363,7 @@ class Comparison:
             self.table.answers[found[0].positive],
             self.task.tolerance,
             self.task.budget,
+            runs=len(found),
         )
 
     def enough(self, name: str | None = None) -> Enough:

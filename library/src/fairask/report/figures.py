@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,8 @@ METHOD_COLORS = {
     "falcur": COLORS["brown"],
     "panda": COLORS["yellow"],
 }
+#: Width of a figure for a phone, in inches: shown on one, its letters are as large as the page's.
+_PHONE = 3.6
 #: For methods without a fixed colour; also drawn dashed, since a hue is shared.
 _OTHERS = tuple(COLORS[name] for name in ("green", "purple", "sky", "vermillion"))
 #: Paul Tol's muted scheme: none of these is a method's colour.
@@ -72,7 +75,7 @@ COMPONENT_COLORS = {
     "ranked": "#8A8A8A",
 }
 FORBIDDEN = COLORS["vermillion"]
-#: Colours that are too dark on a dark page, and what takes their place there.
+#: Colours that are too dark on a dark page, or like one that was, and what takes their place there.
 ON_DARK = {
     "#0072b2": "#4aa8e0",
     "#5e4fa2": "#8f80d6",
@@ -80,6 +83,7 @@ ON_DARK = {
     "#332288": "#9b90e8",
     "#117733": "#4fb573",
     "#aa4499": "#cf7dc1",
+    "#56b4e9": "#a9dcfb",
 }
 
 
@@ -275,6 +279,7 @@ def draw_learning_curves(
     names: Mapping[str, str] | None = None,
     fit_first: bool = True,
     ax: Panels = None,
+    narrow: bool = False,
 ) -> Figure:
     """Draw accuracy and gap against labels, mean and one standard error over trials.
 
@@ -290,6 +295,8 @@ def draw_learning_curves(
         Whether the scale of the gap shows the first round whole. It can squeeze the later ones.
     ax : pair of Axes, optional
         For accuracy and gap; default a new figure.
+    narrow : bool
+        Whether a new figure is made for a phone, with names above the curves.
 
     Examples
     --------
@@ -302,7 +309,7 @@ def draw_learning_curves(
     accuracy = {m: Curve.from_trials(labels, values) for m, (labels, values, _) in results.items()}
     gaps = {m: Curve.from_trials(labels, values) for m, (labels, _, values) in results.items()}
     with style():
-        figure, (top, bottom) = panels(ax, 2, 1, (7.4, 5.8), sharex=True)
+        figure, (top, bottom) = panels(ax, 2, 1, (_PHONE if narrow else 7.4, 5.8), sharex=True)
         for axis, curves in ((top, accuracy), (bottom, gaps)):
             for i, (method, curve) in enumerate(curves.items()):
                 color, dash = method_color(method, i), "-" if method in METHOD_COLORS else "--"
@@ -310,12 +317,17 @@ def draw_learning_curves(
                 axis.fill_between(curve.labels, low, high, color=color, alpha=0.15, linewidth=0)
                 axis.plot(curve.labels, curve.mean, dash, color=color, marker="o", markersize=3.5)
         top.set_title("Accuracy on unseen rows")
-        bottom.set_title(METRIC_NAMES.get(metric, metric).capitalize() + " on unseen rows")
+        said = METRIC_NAMES.get(metric, metric).capitalize() + " on unseen rows"
+        bottom.set_title(_in_lines(said, 32) if narrow else said)
         bottom.set_xlabel("labels")
         start = 0 if fit_first else 1
         ends = [(curve.mean + np.nan_to_num(curve.error))[start:] for curve in gaps.values()]
         highest = np.nanmax([end.max(initial=0.0) for end in ends])
         draw_tolerance(bottom, tolerance, min(1.0, max(1.12 * float(highest), 1.6 * tolerance, 0.02)))
+        if narrow:
+            lines = top.lines[: len(accuracy)]
+            _legend(figure, lines, [_in_lines((names or {}).get(m, m), 18) for m in accuracy], 2)
+            return figure
         # The right margin holds the direct labels.
         first, last = bottom.get_xlim()
         for axis, curves in ((top, accuracy), (bottom, gaps)):
@@ -358,6 +370,8 @@ def draw_rates(
     groups: Sequence[str],
     title: str,
     names: Mapping[str, str],
+    *,
+    narrow: bool = False,
 ) -> Figure:
     """Draw a rate by method and group.
 
@@ -366,7 +380,7 @@ def draw_rates(
     """
     with style():
         height = 1.0 + 0.32 * len(trials) * (len(groups) + 0.6)
-        figure, (axis,) = panels(None, 1, 1, (7.4, height))
+        figure, (axis,) = panels(None, 1, 1, (_PHONE if narrow else 7.4, height))
         handles = []
         for m, method in enumerate(trials):
             for g in range(len(groups)):
@@ -382,19 +396,41 @@ def draw_rates(
         middle = (len(groups) - 1) / 2
         axis.set_yticks(
             [m * (len(groups) + 0.6) + middle for m in range(len(trials))],
-            [names.get(method, method) for method in trials],
+            [
+                _in_lines(names.get(method, method), 12) if narrow else names.get(method, method)
+                for method in trials
+            ],
         )
         axis.tick_params(axis="y", length=0)
         axis.invert_yaxis()
         axis.set_xlabel(title)
         axis.xaxis.grid(True)
         axis.yaxis.grid(False)
-        _legend(figure, handles[: len(groups)], groups, 4)
+        _legend(
+            figure,
+            handles[: len(groups)],
+            [_in_lines(g, 18) for g in groups] if narrow else groups,
+            2 if narrow else 4,
+        )
     return figure
 
 
+def _in_lines(name: str, width: int) -> str:
+    """Return a name in at most two lines of so many characters."""
+    lines = wrap(name, width)
+    return "\n".join(lines[:2]) + ("…" if len(lines) > 2 else "")
+
+
 def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], columns: int) -> None:
-    figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=9.5)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper left",
+        ncols=columns,
+        frameon=False,
+        fontsize=9.5,
+        handlelength=2.6,
+    )
 
 
 _COMPONENT_NAMES = {"uniform": "uniform", "diff": "λ_diff", "fair": "λ_fair", "ranked": "by rank"}
@@ -406,6 +442,7 @@ def draw_label_spend(
     *,
     names: Mapping[str, str] | None = None,
     ax: Panels = None,
+    narrow: bool = False,
 ) -> Figure:
     """Draw one bar per method and group, stacked by the component that drew the labels.
 
@@ -418,6 +455,8 @@ def draw_label_spend(
     names : dict of str to str
         What to call the methods; default their own names.
     ax : Axes, optional
+    narrow : bool
+        Whether a new figure is made for a phone.
 
     Examples
     --------
@@ -428,7 +467,9 @@ def draw_label_spend(
     """
     groups, n = list(pool), len(counts)
     with style():
-        figure, (axis,) = panels(ax, 1, 1, (7.4, 0.9 + n * (0.34 * len(groups) + 0.3)))
+        figure, (axis,) = panels(
+            ax, 1, 1, (_PHONE if narrow else 7.4, 0.9 + 0.2 * narrow + n * (0.34 * len(groups) + 0.3))
+        )
         ticks, seen = [], {}
         for m, (method, by_group) in enumerate(counts.items()):
             total = sum(sum(by_component.values()) for by_component in by_group.values())
@@ -452,7 +493,7 @@ def draw_label_spend(
                     left += labels / total
                 tick = axis.plot([pool[group]] * 2, [y - 0.44, y + 0.44], color=INK, linewidth=2.2)
                 ticks.append(y)
-        axis.set_yticks(ticks, groups * n)
+        axis.set_yticks(ticks, ([_in_lines(g, 14) for g in groups] if narrow else groups) * n)
         axis.tick_params(axis="y", length=0)
         axis.set_ylim(n * (len(groups) + 0.9) - 1.2, -1.15)
         axis.set_xlim(0, min(1.0, 1.08 * max([axis.dataLim.x1, *pool.values()])))
@@ -462,7 +503,7 @@ def draw_label_spend(
         axis.yaxis.grid(False)
         shown = sorted(seen.items(), key=_order)
         said = [_COMPONENT_NAMES.get(component, component) for component, _ in shown]
-        _legend(figure, [*(bar for _, bar in shown), *tick], [*said, "share of the pool"], 5)
+        _legend(figure, [*(bar for _, bar in shown), *tick], [*said, "share of the pool"], 2 if narrow else 5)
     return figure
 
 
@@ -488,6 +529,7 @@ def draw_estimates(
     tolerance: float,
     strategy: str,
     audited: tuple[int, float, float, float] | None = None,
+    narrow: bool = False,
 ) -> Figure:
     """Draw estimates against labels, right answers above, the gap below in points, each with its interval.
 
@@ -500,7 +542,7 @@ def draw_estimates(
     'Gap between groups, in points'
     """
     with style():
-        figure, (top, bottom) = panels(None, 2, 1, (7.4, 5.4), sharex=True)
+        figure, (top, bottom) = panels(None, 2, 1, (_PHONE if narrow else 7.4, 5.4), sharex=True)
         color = method_color(strategy)
         for axis, values in ((top, accuracy), (bottom, gap)):
             axis.fill_between(labels, values[:, 1], values[:, 2], color=color, alpha=0.15, linewidth=0)
@@ -529,14 +571,14 @@ def draw_estimates(
     return figure
 
 
-def draw_labels_over_time(seconds: Sequence[float]) -> Figure:
+def draw_labels_over_time(seconds: Sequence[float], narrow: bool = False) -> Figure:
     """Draw how many labels there were, given when each came, in seconds."""
     moments = np.sort(np.asarray(seconds, dtype=np.float64))
     moments -= moments[0]
     units = [("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)]
     unit, size = next((u for u in units if moments[-1] >= 2 * u[1]), units[-1])
     with style():
-        figure, (axis,) = panels(None, 1, 1, (7.4, 2.2))
+        figure, (axis,) = panels(None, 1, 1, (_PHONE if narrow else 7.4, 2.2))
         axis.step(moments / size, np.arange(1, len(moments) + 1), where="post", color=INK)
         axis.set_ylim(0)
         axis.set_title("Labels")
@@ -544,10 +586,10 @@ def draw_labels_over_time(seconds: Sequence[float]) -> Figure:
     return figure
 
 
-def draw_months(looks: Mapping[str, Look], tolerance: float) -> Figure:
+def draw_months(looks: Mapping[str, Look], tolerance: float, narrow: bool = False) -> Figure:
     """Draw the gap of a watched model: of each month, and over the year that ends with it, with bounds."""
     with style():
-        figure, (axis,) = panels(None, 1, 1, (7.4, 3.0))
+        figure, (axis,) = panels(None, 1, 1, (_PHONE if narrow else 7.4, 3.0))
         x, color = np.arange(len(looks)), method_color("fare")
         gap, lower, upper = (np.array([getattr(v, name) for v in looks.values()], float)
                              for name in ("gap", "lower", "upper"))  # fmt: skip
@@ -556,7 +598,7 @@ def draw_months(looks: Mapping[str, Look], tolerance: float) -> Figure:
         axis.plot(x, gap, color=color)
         error = np.maximum([month - low, high - month], 0.0)
         axis.errorbar(x, month, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
-        step = -(-len(x) // 9)  # more names than nine overlap
+        step = -(-len(x) // (4 if narrow else 9))  # more names overlap
         axis.set_xticks(x[::step], [*looks][::step])
         highest = np.nanmax([*gap, *month, 0.0])
         draw_tolerance(axis, tolerance, max(1.3 * float(highest), 2.2 * tolerance, 0.02))
@@ -636,7 +678,7 @@ class Sampling:
         return cls(points[kept], ratios, there, labels)
 
 
-def draw_sampling(sampling: Sampling) -> Figure:
+def draw_sampling(sampling: Sampling, narrow: bool = False) -> Figure:
     """Draw one panel per component: how likely rows are to be drawn, as a multiple of uniform."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
@@ -645,7 +687,8 @@ def draw_sampling(sampling: Sampling) -> Figure:
     colors = LinearSegmentedColormap.from_list("likelihood", colormaps["plasma"](np.linspace(0.88, 0.2, 64)))
     with style():
         n = len(sampling.ratios)
-        figure, axes = panels(None, 1, n, (3.5 * n + 0.8, 3.6), sharex=True, sharey=True)
+        shape, size = ((n, 1), (_PHONE, 3.2 * n)) if narrow else ((1, n), (3.5 * n + 0.8, 3.6))
+        figure, axes = panels(None, *shape, size, sharex=True, sharey=True)
         positive = np.concatenate([r[r > 0] for r in sampling.ratios.values()])
         high = max(float(positive.max()), 2.0) if len(positive) else 2.0
         low = min(0.25, 1.0 / high)
@@ -675,13 +718,14 @@ def draw_sampling(sampling: Sampling) -> Figure:
     return figure
 
 
-def draw_drawn_rows(rows: Float, drawn: Mapping[str, Float]) -> Figure:
+def draw_drawn_rows(rows: Float, drawn: Mapping[str, Float], narrow: bool = False) -> Figure:
     """Draw the rows that each component drew, given by their features, over rows of the pool."""
     project = principal_plane(rows)
     pool = project(rows)
     with style():
         n = len(drawn)
-        figure, axes = panels(None, 1, n, (7.4, min(7.4 / n, 3.4)), sharex=True, sharey=True)
+        shape, size = ((n, 1), (_PHONE, 2.6 * n)) if narrow else ((1, n), (7.4, min(7.4 / n, 3.4)))
+        figure, axes = panels(None, *shape, size, sharex=True, sharey=True)
         for axis, (component, features) in zip(axes, drawn.items(), strict=True):
             found, color = project(features), COMPONENT_COLORS.get(component, COMPONENT_COLORS["ranked"])
             axis.scatter(*pool.T, s=6, c="#808080", alpha=0.25, linewidths=0, rasterized=True)

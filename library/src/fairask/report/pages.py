@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,7 +100,7 @@ def render(comparison: Comparison) -> str:
         figures=_comparison_figures(comparison),
         sampling=_sampling(comparison),
     )
-    return visible(page)
+    return _whole(page)
 
 
 def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
@@ -134,7 +136,7 @@ def watch_page(watch: Watch) -> str:
         shifts=shift_sentences(watch.shift()),
         months=watch.months,
         looks=looks,
-        figure=svg(draw_months(told, watch.claim.tolerance), "watch") if told else None,
+        figure=_figure(partial(draw_months, told, watch.claim.tolerance), "watch") if told else None,
         groups=listed(watch.groups),
         metric_name=watch.claim.question.words,
         valid_for=watch.valid_for,
@@ -144,7 +146,21 @@ def watch_page(watch: Watch) -> str:
         horizon=watch.horizon,
         delta=f"{watch.delta:g}",
     )
-    return visible(page)
+    return _whole(page)
+
+
+def _whole(page: str) -> str:
+    """Return a page as it is written: nothing in it is hidden, and no number is parted from its %."""
+    kept = re.compile(r"<pre>.*?</pre>|(?<=\d) (?=%)", re.DOTALL)  # what is copied from a page stays as it is
+    return kept.sub(lambda found: "\u00a0" if found[0] == " " else found[0], visible(page))
+
+
+def _figure(draw: Callable[..., Figure], name: str) -> Markup:
+    """Return a figure for a page twice: for wide windows and for phones. The page shows the one that fits."""
+    from markupsafe import Markup
+
+    both = '<div class="broad">{}</div><div class="narrow">{}</div>'
+    return Markup(both).format(svg(draw(), name), svg(draw(narrow=True), f"{name}-narrow"))
 
 
 def template(name: str) -> Template:
@@ -161,7 +177,9 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def draw_comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> Figure:
+def draw_comparison(
+    comparison: Comparison, ax: Sequence[Axes] | None = None, *, narrow: bool = False
+) -> Figure:
     """The two learning curves of a comparison, within its budget."""
     return draw_learning_curves(
         {m.name: comparison.curves(m.name) for m in comparison.methods},
@@ -169,22 +187,23 @@ def draw_comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) ->
         metric=comparison.task.metric,
         names=comparison.names,
         ax=ax,
+        narrow=narrow,
     )
 
 
 def _comparison_figures(c: Comparison) -> dict[str, Markup]:
     shares = c.table.group_shares
-    drawn = {"curves": svg(draw_comparison(c), "curves")}
-    drawn["spend"] = svg(draw_label_spend(_spend(c), shares, names=c.names), "spend")
+    drawn = {"curves": _figure(partial(draw_comparison, c), "curves")}
+    drawn["spend"] = _figure(partial(draw_label_spend, _spend(c), shares, names=c.names), "spend")
     for i, rate in enumerate(_RATES[c.task.metric]):
         trials = {m.name: np.array([run.rates[rate] for run in c.of(m.name)]) for m in c.methods}
         limits = {
             name: np.array([_over_trials(group) for group in found.T]) for name, found in trials.items()
         }
-        figure = draw_rates(trials, limits, list(shares), RATE_NAMES[rate], c.names)
-        drawn[f"rates{i}"] = svg(figure, f"rates{i}")
+        draw = partial(draw_rates, trials, limits, list(shares), RATE_NAMES[rate], c.names)
+        drawn[f"rates{i}"] = _figure(draw, f"rates{i}")
     if (sampling := _sampling(c)) is not None:
-        drawn["sampling"] = svg(draw_sampling(sampling), "sampling")
+        drawn["sampling"] = _figure(partial(draw_sampling, sampling), "sampling")
     return drawn
 
 
@@ -220,8 +239,8 @@ class StudyReport:
         As :meth:`fairask_studio.Study.status` gives it.
     moments : sequence of float
         When each label came, in seconds.
-    drawn : Figure or None
-        Where the drawn rows lie.
+    drawn : callable or None
+        Draws where the drawn rows lie, for a phone or not.
     settings : dict of str to str
         For the table at the end.
     commands : list of tuple of str
@@ -241,7 +260,7 @@ class StudyReport:
     protected: str
     status: Mapping[str, Any]
     moments: Sequence[float] = ()
-    drawn: Figure | None = None
+    drawn: Callable[..., Figure] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     commands: Sequence[tuple[str, str]] = ()
     action: str = ""
@@ -294,7 +313,7 @@ class StudyReport:
             cell=_cell,
             **more,
         )
-        return visible(page)
+        return _whole(page)
 
 
 def render_study(report: StudyReport) -> str:
@@ -352,7 +371,8 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
     drawn: dict[str, Markup] = {}
     seen = [entry for entry in status["history"] if entry["estimate"]]
     if seen:
-        curves = draw_estimates(
+        curves = partial(
+            draw_estimates,
             [entry["labels"] for entry in seen],
             np.array([_interval(entry["estimate"]["accuracy"]) for entry in seen]),
             np.array([_interval(entry["estimate"]["gap"]) for entry in seen]),
@@ -360,20 +380,21 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
             strategy=status["strategy"],
             audited=_audited(status),
         )
-        drawn["curves"] = svg(curves, "curves")
+        drawn["curves"] = _figure(curves, "curves")
     if status["gap"] is not None:
         drawn |= _study_rates(status["gap"]["rates"], rate_words(status["classes"]))
     if len(report.moments) > 1:
-        drawn["time"] = svg(draw_labels_over_time(report.moments), "time")
+        drawn["time"] = _figure(partial(draw_labels_over_time, report.moments), "time")
     if status["labels"]:
         names = [_short(group["group"]) for group in status["groups"]]
         spend = {name: dict(group["components"]) for name, group in zip(names, status["groups"], strict=True)}
         pool = {
             name: group["pool"] / status["rows"] for name, group in zip(names, status["groups"], strict=True)
         }
-        drawn["spend"] = svg(draw_label_spend({"labels": spend}, pool, names={"labels": ""}), "spend")
+        draw = partial(draw_label_spend, {"labels": spend}, pool, names={"labels": ""})
+        drawn["spend"] = _figure(draw, "spend")
     if report.drawn is not None:
-        drawn["drawn"] = svg(report.drawn, "drawn")
+        drawn["drawn"] = _figure(report.drawn, "drawn")
     return drawn
 
 

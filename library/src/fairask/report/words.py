@@ -229,6 +229,8 @@ class Beside:
         where they do not.
     audited : bool, optional
         Whether the fair model's gap is an audit's. That of the plain one is an estimate, then as before.
+    runs : int, optional
+        Runs that the gaps are means over, on rows that no method has seen; 0 where they are one model's.
 
     Examples
     --------
@@ -250,6 +252,7 @@ class Beside:
     labels: int
     level: float | None = None
     audited: bool = False
+    runs: int = 0
 
     @property
     def case(self) -> Literal["unfair", "fair already", "unsure", "no better", "unknown"]:
@@ -397,7 +400,7 @@ class Beside:
         >>> Beside(model, plain, 0.86, "no", 0.1, 700).action()
         'Do not use the fair model. More labels or other features would help.'
         >>> Beside(model, plain, 0.76, "no", 0.1, 700).action("certified")
-        'Use the fair model that was audited: it has a certificate.'
+        'Use the fair model that was audited: it has a certificate for its pool.'
         """
         if self.case == "no better":
             return f"Do not use the fair model. {_WOULD_HELP}"
@@ -407,7 +410,7 @@ class Beside:
         if self.plain_is_better:
             return "Use the plain model: by these labels it is as fair, and more accurate."
         if audit == "certified":
-            return "Use the fair model that was audited: it has a certificate."
+            return "Use the fair model that was audited: it has a certificate for its pool."
         if audit == "refuted" or gap.low > self.tolerance:
             return "Do not use the fair model: its gap is above the tolerance."
         if audit is not None:
@@ -434,7 +437,8 @@ class Beside:
                 f"{self.level:g} by labels and pool together,"
             )
         elif gap.high > self.tolerance:
-            may = "" if gap.low > self.tolerance else "which may be "
+            mean = "on average over more runs " if self.runs > 1 else ""
+            may = "" if gap.low > self.tolerance else f"which {mean}may be "
             above = f", {may}above the tolerance of {self.tolerance:g},"
         return f"The fair model has gap {gap.value:.2f}{limits}{above} and {costs}."
 
