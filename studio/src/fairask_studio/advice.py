@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -101,14 +102,15 @@ def story_of(state: State) -> Document | None:
     }
 
 
-def advice_of(state: State, labels: int, unseen: str | None = None) -> Advice:
+def advice_of(state: State, labels: int, instead: Sequence[str] | None = None) -> Advice:
     """Return one verdict on the study's model and the reason.
 
-    ``labels`` is how many the study has; ``unseen`` says what the model cannot see or hear, if anything.
+    ``labels`` is how many the study has; ``instead`` are the columns from which a model learns that cannot
+    see or hear what people look at.
     """
     made = certificate_of_model(state)
     proof = made and words.verdict_sentence(made["verdict"], made["lower"], made["upper"], made["delta"])
-    case, reason = _case(state, labels, unseen)
+    case, reason = _case(state, labels, instead)
     if made is not None and case == made["verdict"] and state.watch is not None:
         # The certificate is about one day: since then the model's months may have said otherwise.
         case = state.watch["standing"]["verdict"]
@@ -121,7 +123,7 @@ def advice_of(state: State, labels: int, unseen: str | None = None) -> Advice:
     return Advice(case, tone, verdict, proof or "", " ".join(reason))
 
 
-def _case(state: State, labels: int, unseen: str | None) -> tuple[str, list[str]]:
+def _case(state: State, labels: int, instead: Sequence[str] | None) -> tuple[str, list[str]]:
     config, made, beside = state.config, certificate_of_model(state), beside_of(state)
     gap, tolerance = known_gap(state), config.learner.tolerance
     if state.audit is not None and (made is None or made["verdict"] == "undecided"):
@@ -131,9 +133,9 @@ def _case(state: State, labels: int, unseen: str | None) -> tuple[str, list[str]
             audit["labels"], audit["size"], audit["done"], None if gap is None else gap["value"], tolerance
         )
     guess = None if state.model is None else state.model["estimate"]
-    if unseen is not None and guess is None:
+    if instead is not None and guess is None:
         images = any(column.display == "image" for column in config.columns)
-        return "unseen" if images else "unheard", [unseen]
+        return "unseen" if images else "unheard", [f"It {words.learns_only(instead)}"]
     if not labels:
         return "begin", [words.begin_sentence("labels", first_rows(state))]
     if guess is None and made is None:

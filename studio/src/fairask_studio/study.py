@@ -1007,7 +1007,7 @@ class Study:
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
-                "advice": asdict(advice_of(state, len(labelled), unseen)),
+                "advice": asdict(advice_of(state, len(labelled), self.encoder.columns if unseen else None)),
                 "safety": _safety(state),
                 "unseen": unseen and f"{unseen} {EMBED}",
                 "model": model_name(state.model, certified=state.kept is not None),

@@ -1213,6 +1213,22 @@ def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> 
     return f"The audit could not tell: w{sure} most {most}."
 
 
+def counted_sentence(audit: int, counted: int) -> str:
+    """Say on which labels the rates of a certificate rest: of the audit, and given before it.
+
+    >>> counted_sentence(360, 510)
+    '510 labels: 360 of the audit, which trained nothing, and 150 of before, which are counted whole.'
+    >>> counted_sentence(360, 360)
+    '360 labels of the audit, which trained nothing.'
+    """
+    if counted <= audit:
+        return f"{audit:,} labels of the audit, which trained nothing."
+    return (
+        f"{counted:,} labels: {audit:,} of the audit, which trained nothing, and {counted - audit:,} of "
+        "before, which are counted whole."
+    )
+
+
 def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: float) -> str:
     """Say what is known of the model of a round.
 
@@ -1322,6 +1338,15 @@ EMBED = (
 )
 
 
+def learns_only(learned: Sequence[str]) -> str:
+    """Say from which columns alone a model learns, after "it".
+
+    >>> learns_only(["age", "site"])
+    'learns only from “age” and “site”.'
+    """
+    return f"learns only from {listed([f'“{name}”' for name in learned])}."
+
+
 def unseen_sentence(unseen: Mapping[str, str], learned: Sequence[str] | None = None) -> str:
     """Say that a model does not see images or hear audio, and what it learns from instead, if that is known.
 
@@ -1339,7 +1364,7 @@ def unseen_sentence(unseen: Mapping[str, str], learned: Sequence[str] | None = N
         return f"The model cannot {verbs}; it learns only from other columns."
     if not learned:
         return f"The model cannot {verbs}, and no other column is left to learn from."
-    return f"The model cannot {verbs}; it learns only from {listed([f'“{n}”' for n in learned])}."
+    return f"The model cannot {verbs}; it {learns_only(learned)}"
 
 
 def missing_sentence(names: Sequence[str]) -> str:

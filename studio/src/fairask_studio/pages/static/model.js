@@ -105,7 +105,7 @@ async function load() {
   const entry = model.model, audited = status.gap?.by === "audit";
   const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${tenths(status.gap.value)} (audit)` : e.estimate?.gap ? tenths(e.estimate.gap.value) : "–" }, ago(e.at)]);
   const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
-  const from = audited ? "On the labels of the audit, which trained nothing." : entry.estimate ? ["On rows it was not trained on, corrected for how rows were drawn, with 95 % ", term("interval", "intervals"), "."] : "On the labels it was trained on; estimates begin at 30 labels.";
+  const from = audited ? "By the audit: its labels trained nothing, and those of before it are counted whole." : entry.estimate ? ["On rows it was not trained on, corrected for how rows were drawn, with 95 % ", term("interval", "intervals"), "."] : "On the labels it was trained on; estimates begin at 30 labels.";
   fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, from), ...rates(entry)), more,
     panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, "When"], history, "History of models"))));
   const { found } = await get("/model/details");

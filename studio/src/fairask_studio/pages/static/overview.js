@@ -40,14 +40,14 @@ function tiles(status, story) {
 }
 
 function lead(status, story) {
-  const { reason, tone } = status.advice;
+  const { tone } = status.advice;
   $("lead").className = `lead panel ${status.labels ? `verdict ${tone}` : ""}`;
   fill($("headline"), ...headline(status.advice));
   fill($("next"), ...action(story.next, status.advice));
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
   $("safety").hidden = !status.safety;
   $("safety").textContent = status.safety ?? "";
-  $("unseen").hidden = !status.unseen || status.unseen.startsWith(reason);
+  $("unseen").hidden = !status.unseen || /^un(seen|heard)/.test(status.advice.case);
   if (report) report.hidden = !status.history.length; // of nothing
   $("unseen").textContent = status.unseen ?? "";
   $("first-day").hidden = !owns || !story.checklist.length;
