@@ -6,7 +6,7 @@ export const headline = ({ verdict, proof, reason }, heading = "p") => [el(headi
 
 // The one thing to do next. A new study is made at the home, where this one has one.
 export function action({ words, page, why }, { case: kind }) {
-  const home = document.querySelector("header .home")?.href;
+  const home = document.querySelector(`header a[href$="/../../"]`)?.href;
   const href = page === "new" ? home && `${home}new` : `${root}/${page}`;
   const button = !owns && !/^(label|rows)/.test(page) ? `The owners' next step: ${words.toLowerCase()}. ` // other pages are the owners'
     : href ? el("a", { class: "button primary", href, download: page.startsWith("api/") }, words) : el("strong", {}, `${words}.`);
