@@ -82,12 +82,19 @@ def _guide(shown: bool) -> Callable[[Page], None]:
 def _choose_file(page: Page) -> None:
     rng = random.Random(2)
     said = [f'"{rng.choice(SENTENCES)} {rng.choice(SENTENCES)}"' for _ in range(200)]
-    lines = [f"{words},{'wm'[i % 2]},{20 + i % 60}" for i, words in enumerate(said)]
-    csv = "\n".join(["comment,gender,age", *lines])
+    known = [
+        ("yes" if "never" in words or "waited" in words else "no") if i < 120 else ""
+        for i, words in enumerate(said)
+    ]
+    lines = [f"{words},{'wm'[i % 2]},{20 + i % 60},{known[i]}" for i, words in enumerate(said)]
+    csv = "\n".join(["comment,gender,age,complaint", *lines])
     page.set_input_files("#file", {"name": "comments.csv", "mimeType": "text/csv", "buffer": csv.encode()})
     page.wait_for_selector("#make")
     page.check("input[value=gender]")
     page.fill("#question", "Is this a complaint?")
+    page.select_option("#labels", "complaint")
+    page.fill("#budget", "60")
+    page.wait_for_selector("#forecast-chart svg", timeout=120_000)
 
 
 #: Where a view is, what is there when it has loaded, and what is done to it then.
@@ -263,7 +270,7 @@ def comments(folder: Path, kind: str) -> Study:
     (folder / "media").mkdir(exist_ok=True)
     for name in values if made else []:
         (folder / "media" / name).write_bytes(made(int(name[:-4])))
-    study.draw(20)
+    study.draw(25)
     return study
 
 
@@ -322,7 +329,7 @@ def visits(folder: Path, wanted: Callable[[str], bool]) -> Iterator[_Visit]:
                 (folder / file).write_bytes(file_bytes(study, file))
             yield lambda: None, folder.as_uri(), list(files)
     if wanted("demo"):
-        demo = [sys.executable, "-m", "fairask", "demo", "--trials", "2", "--quiet"]
+        demo = [sys.executable, "-m", "fairask", "demo", "--quiet"]
         subprocess.run([*demo, "--out", str(folder / "demo.html")], check=True)
         yield lambda: None, folder.as_uri(), ["demo"]
 
@@ -383,6 +390,7 @@ def _to_folder(page: Page, to: Path) -> None:
     assert page.viewport_size is not None
     if (wide := page.evaluate("document.documentElement.scrollWidth")) > page.viewport_size["width"]:
         print(f"{to.name}: {wide} pixels wide")
+    page.evaluate("scrollTo(0, 0)")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.wait_for_timeout(100)
