@@ -30,6 +30,7 @@ from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from fairask_studio import Study
+from fairask_studio.gold import PRACTICE, KnownRow
 from fairask_studio.pages import create_app
 from fairask_studio.pages.demo import demo_study
 from fairask_studio.pages.home import create_home
@@ -79,6 +80,42 @@ def _guide(shown: bool) -> Callable[[Page], None]:
     return act
 
 
+def _answer_one(page: Page) -> None:
+    """Answer the row that is shown."""
+    page.wait_for_selector("#answers .answer:enabled")
+    page.wait_for_selector("#card[data-ready]")
+    page.keyboard.press("1")
+
+
+def _practise(page: Page) -> None:
+    _answer_one(page)
+    page.wait_for_selector("#verdict")
+
+
+def _undo_line(page: Page) -> None:
+    _answer_one(page)
+    page.wait_for_selector("#told:has-text('Saved')")
+
+
+def _write_note(page: Page) -> None:
+    page.keyboard.press("n")
+    page.keyboard.type("The amount may be in DM.")
+
+
+def _two_wait(page: Page) -> None:
+    page.context.set_offline(True)
+    _answer_one(page)
+    page.wait_for_selector("#told:has-text('1 answer waits')")
+    _answer_one(page)
+    page.wait_for_selector("#told:has-text('2 answers wait')")
+
+
+def _one_fails(page: Page) -> None:
+    page.route("**/api/answers", lambda route: route.fulfill(status=500, body=""))
+    _answer_one(page)
+    page.wait_for_selector("#aside:has-text('could not be saved')")
+
+
 def _choose_file(page: Page) -> None:
     rng = random.Random(2)
     said = [f'"{rng.choice(SENTENCES)} {rng.choice(SENTENCES)}"' for _ in range(200)]
@@ -104,12 +141,20 @@ VIEWS: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "new-1": ("/new", "#send", None),
     "new-2-3-4": ("/new", "#send", _choose_file),
     "signin": ("/signin", "#token", None),
+    "ended": ("/signin?ended", "#token", None),
     "overview-first": ("/overview", _LEAD, None),
     "model-first": ("/model", "main p", None),
     "label-text": ("/label", READY["label"], None),
     "label-image": ("/label", READY["label"], None),
     "label-audio": ("/label", READY["label"], None),
     "overview-image": ("/overview", _LEAD, None),
+    "label-practice": ("/label", READY["label"], _practise),
+    "label-saved": ("/label", READY["label"], _undo_line),
+    "label-note": ("/label", READY["label"], _write_note),
+    "label-waits": ("/label", READY["label"], _two_wait),
+    "label-fails": ("/label", READY["label"], _one_fails),
+    "label-missing": ("/label", "#missing", None),
+    "label-done": ("/label", "#card[data-state]", None),
     "label-table": ("/label", READY["label"], _guide(False)),
     "label-guide": ("/label", READY["label"], _guide(True)),
     "overview-mid": ("/overview", READY["overview"], None),
@@ -187,6 +232,17 @@ def loans(folder: Path, labels: int) -> Study:
         study.draw(20)
         study.flag(study.lease("bob", 1)[0], "Is the amount in DM or in euros?", "bob")
         study.skip(study.lease("ada", 1), "ada", reason="cannot be told")
+    return study
+
+
+def practice(folder: Path) -> Study:
+    """A study of loans with a practice row, whose explanation is long."""
+    study = loans(folder, 25)
+    study.change(guidelines="")
+    known = next(row for row in range(200, 400) if row not in study.state().log.position)
+    why = "\n\n".join(SENTENCES) + "\n\nThe income covers the debt, and the loan was paid back in time. " * 12
+    study.mark_known([KnownRow(known, 1, PRACTICE, why)])
+    study.draw(120)
     return study
 
 
@@ -298,19 +354,45 @@ def visits(folder: Path, wanted: Callable[[str], bool]) -> Iterator[_Visit]:
             loans(folder / "shelf" / "loans-half-way", 100).close()
             comments(folder / "shelf" / "complaints-about-offices-in-the-southern-district", "text").close()
             yield app.state.access.invite, url, ["home", "new-1", "new-2-3-4"]
-    if wanted("signin") or wanted("used") or wanted("overview-first") or wanted("model-first"):
+    first = ["signin", "ended", "used", "late", "overview-first", "model-first", "invited"]
+    if any(map(wanted, first)):
         study = loans(folder / "first", 0)
         with served(study) as url:
-            used = study.people.invite("bob")
+            study.people.add("cyn")
+            used, ended = study.people.invite("bob"), study.people.invite("cyn", -1.0)
             study.people.redeem(used)
+            invited = study.people.invite("Anneliese Schmidt-Wolkenstein")
             VIEWS["used"] = (f"/?code={used}", "#became", None)
-            yield lambda: None, url, ["signin", "used"]
-            yield owner(study), url, ["overview-first", "model-first"]
+            VIEWS["late"] = (f"/?code={ended}", "#became", None)
+            VIEWS["invited"] = (f"/?code={invited}", "#other", None)
+            yield lambda: None, url, first[:4]
+            yield owner(study), url, first[4:]
     for kind in ("text", "image", "audio"):
         if wanted(f"label-{kind}") or wanted("overview-image"):
             study = comments(folder / kind, kind)
             with served(study) as url:
                 yield owner(study), url, [f"label-{kind}", "overview-image"][: 1 + (kind == "image")]
+    people = ["label-practice", "label-saved", "label-note"]
+    if any(map(wanted, [*people, "label-waits", "label-fails", "label-missing", "label-done"])):
+        study = practice(folder / "practice")
+        with served(study) as url:
+
+            def somebody() -> str:  # a practice row is answered once
+                name = f"annotator {len(study.people.all())}"
+                study.people.add(name)
+                return study.people.invite(name)
+
+            yield somebody, url, people
+            for one in ("label-waits", "label-fails"):
+                yield owner(study), url, [one]
+        study = comments(folder / "missing", "image")
+        shutil.rmtree(folder / "missing" / "media")
+        with served(study) as url:
+            yield owner(study), url, ["label-missing"]
+        study, truth = applicants(folder / "done")
+        answer(study, truth, 1000)
+        with served(study) as url:
+            yield owner(study), url, ["label-done"]
     mid = list(VIEWS)[list(VIEWS).index("label-table") : list(VIEWS).index("certificate-during")]
     if any(map(wanted, mid)):
         study = loans(folder / "loans", 170)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from numbers import Integral, Real
 
@@ -21,8 +22,8 @@ def plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def check_count(value: object, name: str, *, least: int = 1) -> int:
-    """Return ``value`` as an int if it is a whole number of at least ``least``.
+def check_count(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """Return ``value`` as an int if it is a whole number of at least ``least``, and at most ``most``.
 
     >>> check_count(3, "n")
     3
@@ -30,9 +31,15 @@ def check_count(value: object, name: str, *, least: int = 1) -> int:
     Traceback (most recent call last):
         ...
     ValueError: n=True must be a whole number, 1 or more
+    >>> check_count(10**9, "looks", most=1000)
+    Traceback (most recent call last):
+        ...
+    ValueError: looks=1000000000 must be a whole number from 1 to 1,000
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
+    high = math.inf if most is None else most
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= high:
+        allowed = f", {least} or more" if most is None else f" from {least} to {most:,}"
+        raise ValueError(f"{name}={value!r} must be a whole number{allowed}")
     return int(value)
 
 
@@ -96,13 +103,17 @@ def check_level(value: object) -> float:
     return check_number(value, "level", 0.5, 1)
 
 
+#: Generators take larger seeds; the numbers that order a table's rows do not.
+_LARGEST_SEED = 2**63 - 1
+
+
 def check_seed(value: object, name: str = "random_state") -> int:
     """Return a seed, a whole number of at least 0.
 
     >>> check_seed(3)
     3
     """
-    return check_count(value, name, least=0)
+    return check_count(value, name, least=0, most=_LARGEST_SEED)
 
 
 def check_choice(value: object, name: str, known: Collection[str]) -> str:

@@ -194,6 +194,12 @@ def test_rows_without_a_state_are_not_written_over(fairask: Run, pool: Path) -> 
         ((*SHORT, "--delta", "nan"), ("--delta=nan must be",)),
         ((*COLUMNS, "--budget", "0"), ("--budget=0 must be",)),
         ((*COLUMNS, "--seed", "-1"), ("--seed=-1 must be",)),
+        (
+            (*COLUMNS, "--seed", f"{2**63}"),
+            ("--seed=9223372036854775808 must be", "to 9,223,372,036,854,775,807"),
+        ),
+        ((*COLUMNS, "--looks", "1001"), ("--looks=1001 must be a whole number from 1 to 1,000",)),
+        ((*SHORT, "--truth", "truth", "--runs", f"{10**18}"), ("must be a whole number from 1 to 100,000",)),
         ((*SHORT, "--out", "no/where"), ("there is no folder no",)),
         ((*SHORT, "--out", "pool.csv"), ("pool.csv is a file",)),
         (("--tell", "x.csv"), ("there is no audit in",)),

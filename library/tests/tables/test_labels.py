@@ -145,6 +145,12 @@ def test_infinity_is_refused() -> None:
         ready({"x": [float("inf") if i == 2 else float(i % 5) for i in range(N)]})
 
 
+@pytest.mark.parametrize("given", ["re\npaid", "re paid", " Re\r\n  paid "])
+def test_a_positive_value_with_a_line_break_is_found_as_it_stands_in_the_file(given: str) -> None:
+    answers = ["re\npaid" if v else "de\nfault" for v in BASE["y"]]
+    assert ready({"y": answers}, positive=given).positive == "re paid"
+
+
 @pytest.mark.parametrize("given", ["1", "1.0"])
 def test_the_positive_value_is_found_as_text_or_number(given: str) -> None:
     assert ready({}, positive=given).positive == "1"

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairask.checks import check_count, check_seed
 from fairask.documents import read_json
 from fairask.pools import open_source
 from fairask.pools.sample import SAMPLE
@@ -63,6 +64,10 @@ def read_pool(
     """
     if isinstance(source, ReadPool):
         return source
+    try:
+        sample, random_state = check_count(sample, "sample"), check_seed(random_state, "seed")
+    except ValueError as error:
+        raise StudyError(str(error)) from error
     if isinstance(source, str | Path):
         rows, notes = open_table(source, form)
     else:

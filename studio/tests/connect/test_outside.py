@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +15,7 @@ import pytest
 from fastapi import HTTPException
 
 from fairask_studio import Study, StudyError
-from fairask_studio.connect import webhook
+from fairask_studio.connect import outside, webhook
 from fairask_studio.connect.connector import Link, ToolUnreachable
 from fairask_studio.connect.labelstudio import open_client
 from fairask_studio.connect.outside import ALLOWED, outside_client
@@ -191,3 +193,50 @@ def test_what_cannot_be_called_is_refused_before_anything_is_served(
 def test_a_cell_that_is_no_address_is_said_to_be_none(cell: str) -> None:
     with pytest.raises(HTTPException):
         Media.of(["https://media.example"], "nowhere").read(cell)
+
+
+def _dripping(parts: Iterator[bytes], over: threading.Event) -> str:
+    """Serve one connection whose reply comes part by part, until the test is over; return the address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with listener, listener.accept()[0] as connection, contextlib.suppress(OSError):
+            connection.recv(1 << 16)
+            for part in parts:
+                connection.sendall(part)
+                if over.wait(0.02):
+                    return
+
+    threading.Thread(target=serve, daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}/"
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX-Long: ", b"a"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", b"a"),
+    ],
+    ids=["head", "replies before the reply", "body"],
+)
+def test_a_reply_that_comes_byte_by_byte_keeps_nobody_waiting_for_ever(first: bytes, again: bytes) -> None:
+    over = threading.Event()
+    address = _dripping(itertools.chain([first], itertools.repeat(again)), over)
+    try:
+        with outside_client([address], 0.3) as client, pytest.raises(httpx.ReadTimeout):
+            client.get(address)
+    finally:
+        over.set()
+
+
+def test_a_reply_without_end_does_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "_MOST_BYTES", 1 << 20)
+    over = threading.Event()
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"
+    address = _dripping(itertools.chain([head], itertools.repeat(b"a" * (1 << 19))), over)
+    try:
+        with outside_client([address], 60.0) as client, pytest.raises(httpx.ReadTimeout, match="after 1 MB"):
+            client.get(address)
+    finally:
+        over.set()

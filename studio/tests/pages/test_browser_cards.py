@@ -56,6 +56,22 @@ def test_a_card_is_set_by_its_content(
         assert reasons == {"picture missing"}
 
 
+def test_quotes_within_quotes_without_end_are_shown_and_answered(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    letters = [">" * 3000 + f" {word} more" for word in ("no", "some")]
+    table = {"letter": letters * 12, "size": [1, 2, 3] * 8, "sex": ["f", "m"] * 12}
+    study = make(table=table, budget=10)
+    study.change(columns={"letter": {"display": "markdown"}}, who="ada")
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        assert " more" in shown_row(page)  # the script ended before, and nobody could answer or skip
+        page.keyboard.press("1")
+        expect(page.locator("#progress")).to_contain_text("1 by you")
+
+
 def _check_letter(page: Page) -> None:
     text = page.locator(".prose").first
     assert text.locator("p").count() == 2  # paragraphs are kept

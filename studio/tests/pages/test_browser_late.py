@@ -13,7 +13,7 @@ from fairask_studio.pages import create_app
 from fairask_studio.pages.home import create_home
 from studio.tests.pages.browsing import browser, look, new_page, serious, shown_row, violations
 from studio.tests.pages.serving import serving
-from studio.tests.pages.test_cards import calls, comments, with_media
+from studio.tests.pages.test_cards import PNG, calls, comments, with_media
 from studio.tests.pages.test_home import CSV
 
 __all__ = ["browser", "new_page"]
@@ -56,6 +56,91 @@ def test_people_sign_in_without_a_script(make: Callable[..., Study], new_page: C
         page.get_by_role("button", name="Sign in").click()
         expect(page).to_have_url(f"{url}/overview")
         expect(page.locator(".who .name")).to_have_text("ada")
+
+
+def test_without_any_script_the_forms_work_and_the_other_pages_say_what_is_missing(
+    tmp_path: Path, new_page: Callable[..., Page]
+) -> None:
+    (tmp_path / "comments.csv").write_text(CSV)
+    studies = tmp_path / "studies"
+    studies.mkdir()
+    app = create_home(studies, train=False)
+    with serving(app) as url:
+        page = new_page("410", java_script_enabled=False)
+        page.goto(f"{url}/?code={app.state.access.invite()}")
+        page.goto(f"{url}/new")
+        expect(page.locator("#folder")).to_be_hidden()  # a folder is sent by the script
+        page.set_input_files("#file", str(tmp_path / "comments.csv"))
+        page.get_by_role("button", name="Read the file").click()
+        expect(page.locator("#file-said")).to_contain_text("160 rows, 5 columns")
+        expect(page.locator("#card .fields")).to_contain_text("The office was")
+        page.get_by_role("button", name="Make the study").click()
+        expect(page.locator("#question")).to_be_focused()  # the browser itself asks for it
+        page.fill("#question", "Is this a complaint?")
+        page.get_by_role("button", name="Make the study").click()
+        expect(page.locator("#protected-wrong")).to_contain_text("Mark at least one column")
+        page.check("input[value=sex]")
+        look(page, "new-no-script")
+        page.get_by_role("button", name="Make the study").click()
+        expect(page).to_have_url(f"{url}/s/comments/overview", timeout=60_000)
+        expect(page.locator(".alert:visible")).to_contain_text("This page needs its script")
+        with Study.open(studies / "comments") as study:
+            token = study.people.add("ada", "owner")
+            study.people.add("bob")
+            code = study.people.invite("bob")
+        there = f"{url}/s/comments"
+        page.goto(f"{there}/?code={code}")  # the owner of the home page is signed in here
+        page.get_by_role("button", name="and go on as bob").click()
+        expect(page).to_have_url(f"{there}/label")
+        expect(page.locator(".alert:visible")).to_contain_text("Allow scripts for this address")
+        expect(page.locator("main")).to_be_hidden()  # no answer that would not be sent
+        look(page, "label-no-script")
+        page.context.clear_cookies()
+        page.goto(f"{there}/?code={code}")
+        expect(page.locator("#became")).to_contain_text("used already")
+        page.locator("summary").click()
+        page.fill("#token", "wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#refused")).to_have_text("this token is unknown")
+        page.fill("#token", token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page).to_have_url(f"{there}/overview")
+
+
+def test_a_folder_of_images_is_sent_from_the_browser(tmp_path: Path, new_page: Callable[..., Page]) -> None:
+    folder = tmp_path / "insects"
+    for place in ("meadow", "wood"):
+        (folder / "photos" / place).mkdir(parents=True)
+        for i in range(12):
+            (folder / "photos" / place / f"{i}.png").write_bytes(PNG)
+    (folder / ".hidden").write_bytes(b"no table")
+    app = create_home(tmp_path / "studies", train=False)
+    with serving(app) as url:
+        page = new_page()
+        page.goto(f"{url}/?code={app.state.access.invite()}")
+        page.goto(f"{url}/new")
+        page.set_input_files("#folder", str(folder))
+        expect(page.locator("#file-said")).to_contain_text("24 rows, 2 columns")
+        page.wait_for_function("document.querySelector('#card img')?.naturalWidth > 0")
+        page.check("input[value=folder]")
+        expect(page.locator("#learns")).to_contain_text("no other column is left to learn from")
+        # With a table there is something to learn from, and its rows name the files.
+        lines = [f"photos/{place}/{i}.png,{i % 5},{place}" for place in ("meadow", "wood") for i in range(12)]
+        (folder / "insects.csv").write_text("\n".join(["photo,legs,place", *lines]))
+        page.goto(f"{url}/new")
+        page.set_input_files("#folder", str(folder))
+        expect(page.locator("#file-said")).to_contain_text("insects.csv: 24 rows, 3 columns")
+        page.wait_for_function("document.querySelector('#card img')?.naturalWidth > 0")
+        page.check("input[value=place]")
+        page.fill("#question", "Is it an insect?")
+        expect(page.locator("#learns")).to_contain_text("legs.")
+        page.get_by_role("button", name="Make the study").click()
+        expect(page).to_have_url(f"{url}/s/insects/overview", timeout=60_000)
+        with Study.open(tmp_path / "studies" / "insects") as study:
+            study.draw(10)
+        page.goto(f"{url}/s/insects/label")
+        shown_row(page)
+        assert page.evaluate("document.querySelector('#card img').naturalWidth") > 0
 
 
 def test_forms_that_need_their_script_wait_for_it(

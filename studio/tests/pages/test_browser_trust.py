@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -224,6 +225,66 @@ def test_what_stands_between_may_answer_for_the_studio_and_no_answer_is_lost(
         expect(page.locator("#alert")).to_be_hidden()
         assert said == []
         assert study.learner().labels_.tolist() == ["good"]
+
+
+@pytest.mark.parametrize("reloaded", [False, True], ids=["at once", "by the next page"])
+def test_an_answer_on_which_the_server_always_fails_is_kept_and_those_behind_it_are_sent(
+    make: Make, new_page: Callable[..., Page], reloaded: bool
+) -> None:
+    study = make(batch_size=30)
+    study.draw(30)
+    failing, tries = [-1], [0]
+
+    def fail(route: Route) -> None:
+        if server.handler is None and (route.request.post_data_json or {}).get("row") == failing[0]:
+            tries[0] += 1
+            route.fulfill(status=500, body="Internal Server Error")
+        else:
+            route.fallback()
+
+    with serving(create_app(study, train=False)) as url:
+        page = new_page("500", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        server = StandIn(page, "**/api/**")
+        page.route("**/api/answers", fail)
+        page.goto(f"{url}/label")
+        shown_row(page)
+        failing[0] = bad = int(page.get_attribute("#card", "data-ready") or "")
+        if reloaded:
+            server.handler = lambda route: route.abort("connectionrefused")
+        for number in range(1, 4):
+            shown_row(page)
+            page.tap(f"#answers .answer >> nth={number % 2}")
+            expect(page.locator("#told")).to_have_text(re.compile(f"^({number} answers? wait|Saved: )"))
+        if reloaded:
+            context = page.context
+            page.close()
+            server.handler = None
+            page = context.new_page()
+            page.route("**/api/answers", fail)
+            page.goto(f"{url}/label")
+        words = f"1 answer could not be saved: row {bad}, good. The server answered 500. It is kept in this"
+        expect(page.locator("#aside")).to_contain_text(words)
+        expect(page.locator("#aside")).to_contain_text("tell an owner")
+        expect(page.locator("#progress")).to_contain_text("2 by you")
+        expect(page.locator("#alert")).to_be_hidden()
+        assert tries[0] == 5
+        assert bad not in study.state().answers
+        shown_row(page)
+        assert int(page.get_attribute("#card", "data-ready") or "") != bad  # it is not asked again
+        page.tap("#answers .answer >> nth=0")  # the next answers do not wait for it
+        expect(page.locator("#progress")).to_contain_text("3 by you")
+        page.reload()
+        expect(page.locator("#aside")).to_contain_text(words)
+        shown_row(page)
+        page.get_by_role("button", name="Try again now").tap()
+        expect(page.locator("#said")).to_have_text("Still not saved.")
+        expect(page.locator("#aside")).to_contain_text(words)
+        failing[0] = -1
+        page.get_by_role("button", name="Try again now").tap()
+        expect(page.locator("#aside")).to_be_hidden()
+        expect(page.locator("#progress")).to_contain_text("4 by you")
+        assert {a.code for a in study.state().answers[bad].values()} == {1}
+        assert page.evaluate("Object.keys(localStorage).filter((k) => k.includes('outbox')).length") == 0
 
 
 def test_a_page_from_before_signing_in_again_keeps_its_answer(

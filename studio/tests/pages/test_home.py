@@ -78,6 +78,27 @@ def test_nobody_gets_in_without_the_printed_code(tmp_path: Path) -> None:
         assert client.get("/").status_code == 421
 
 
+def test_a_page_that_is_open_does_not_bring_back_a_study_that_is_being_deleted(
+    home: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert new_study(home)["status"] == 201
+    assert home.get("/s/comments/healthz").status_code == 200
+    studies, asked = home.app.state.studies, []  # type: ignore[attr-defined]
+    remove = studies.shelf._remove
+
+    def asked_meanwhile(name: str) -> None:
+        asked.append(home.get("/s/comments/healthz").status_code)
+        remove(name)
+
+    monkeypatch.setattr(studies.shelf, "_remove", asked_meanwhile)
+    assert home.request("DELETE", "/api/studies/comments", json={"name": "comments"}).status_code == 200
+    assert asked == [404]
+    # Otherwise the old study would be served under the name of a new one, and answers to it would be lost.
+    assert new_study(home, question="Another one?")["status"] == 201
+    assert home.get("/s/comments/healthz").status_code == 200
+    assert studies.apps["comments"].state.study.config.question == "Another one?"
+
+
 def test_a_table_above_the_sample_is_said_to_be_sampled(home: TestClient, tmp_path: Path) -> None:
     csv = "sex,score\n" + "\n".join(f"{'fm'[i % 2]},{i % 97}" for i in range(SAMPLE + 10))
     sent = home.post("/api/tables", params={"name": "large.csv"}, content=csv.encode()).json()

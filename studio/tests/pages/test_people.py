@@ -130,7 +130,7 @@ def test_a_link_for_somebody_else_than_who_is_signed_in_asks_first(team: tuple[S
     code = study.people.invite("bob")
     asked = shared.get(f"/?code={code}")
     assert "The link is for bob. This browser is signed in as ada." in asked.text
-    assert "Stay ada" in asked.text
+    assert "Stay signed in as ada" in asked.text
     assert shared.get("/api/me").json()["name"] == "ada"
     assert shared.post("/signin", data={"code": code}).url.path == "/label"
     assert shared.get("/api/me").json()["name"] == "bob"

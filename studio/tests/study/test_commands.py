@@ -203,6 +203,22 @@ def test_a_fit_that_fails_says_that_labels_are_saved(run: Run, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--sample", "0", "sample=0 must be a whole number, 1 or more"),
+        ("--sample", "-1", "sample=-1 must be a whole number, 1 or more"),
+        ("--seed", "-1", "seed=-1 must be a whole number from 0 to"),
+        ("--seed", f"{2**63}", "must be a whole number from 0 to 9,223,372,036,854,775,807"),
+    ],
+)
+def test_a_number_that_cannot_be_makes_no_study(run: Run, option: str, value: str, words: str) -> None:
+    said = run("new", "loans.csv", "--protected", "sex", "--to", "s", f"{option}={value}", fails=True).output
+    assert words in said
+    assert "should not happen" not in said
+    assert not Path("s").exists()
+
+
+@pytest.mark.parametrize(
     "words", [("status", "{}"), ("verify", "{}"), ("new", "loans.csv", "--protected", "sex", "--to", "{}")]
 )
 def test_a_password_on_the_command_line_is_refused_and_not_repeated(run: Run, words: tuple[str, ...]) -> None:

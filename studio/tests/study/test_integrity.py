@@ -17,7 +17,9 @@ from sqlalchemy.exc import DBAPIError
 
 from fairask.errors import FairaskWarning
 from fairask_studio import Study, StudyError
+from fairask_studio.errors import UnreachableError
 from fairask_studio.integrity import backup, verify
+from fairask_studio.store.database import why_unreachable
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
@@ -145,3 +147,26 @@ def test_150_damaged_files_give_messages(make: Make, tmp_path: Path) -> None:
                 opened += 1
         shutil.rmtree(place)
     assert 0 < opened < 150
+
+
+def test_a_study_that_was_replaced_while_it_was_open_takes_no_answers_and_harms_the_other_not(
+    make: Make, tmp_path: Path
+) -> None:
+    place = tmp_path / "study"
+    study = lived_in(make)
+    backup(str(place), str(tmp_path / "copy"))
+    rows = study.ask(4)
+    place.rename(tmp_path / "before")
+    (tmp_path / "copy").rename(place)
+    # An answer would go to the old file, and its number into the file beside the new one.
+    for write in (lambda: study.tell(rows, ["good"] * 4), study.status):
+        with pytest.raises(UnreachableError, match=r"study.db was moved, removed or replaced") as refused:
+            write()
+        assert why_unreachable(refused.value)  # the studio answers 503, and pages keep the answers
+    with Study.open(place) as restored:
+        assert verify(str(place)).sound
+        restored.tell(restored.ask(1), ["good"])
+    place.rename(tmp_path / "copy")
+    (tmp_path / "before").rename(place)
+    study.tell(rows, ["good"] * 4)
+    assert verify(str(place)).sound

@@ -106,6 +106,10 @@ TARGETS = {
 }
 
 
+#: Each look of an audit has boundaries of its own, which take time.
+MOST_LOOKS = 1000
+
+
 class PlanSettings(TypedDict, total=False):
     """The fields of :class:`AuditPlan` as keywords."""
 
@@ -174,7 +178,7 @@ class AuditPlan:
             # With more error than half, or less than a billionth, the looks have no boundaries.
             "delta": check_number(check_share(self.delta, "delta"), "delta", 1e-9, 0.5),
             "budget": check_count(self.budget, "budget"),
-            "looks": check_count(self.looks, "looks"),
+            "looks": check_count(self.looks, "looks", most=MOST_LOOKS),
             "random_state": check_seed(self.random_state),
             "bins": check_count(self.bins, "bins"),
             "also": tuple(self.also),

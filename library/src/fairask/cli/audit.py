@@ -25,6 +25,9 @@ fairask audit history.csv --predictions score --protected sex --truth repaid"""
 #: Exit code of the command for each verdict; 3 also while labels are awaited, so that 0 means certified.
 EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
 
+#: Simulated audits are held in memory together.
+_MOST_RUNS = 100_000
+
 
 def _option(text: str) -> Any:
     return typer.Option(help=text, show_default=False)
@@ -175,7 +178,7 @@ class AuditOptions:
 
         settings = self.settings
         try:
-            check_count(self.runs, "runs")
+            check_count(self.runs, "runs", most=_MOST_RUNS)
             return AuditPlan(**settings)
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairask.checks import check_count
+from fairask.checks import check_count, check_seed
 from fairask.errors import SampleWarning, TableError, UserError, suggest
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
@@ -211,6 +211,7 @@ def open_pool(
     [0, 1, 2]
     """
     check_count(sample, "sample")
+    check_seed(random_state)
     table = open_source(source, key)
     specs = as_specs(protected)
     grouped = protected_columns(specs, table.schema.names)

@@ -158,7 +158,8 @@ def _quoted(value: str) -> str:
 
 
 def _same_value(label: str, values: Sequence[str], given: str) -> str:
-    """Return the value that was named, whatever its case and however its number is written."""
+    """Return the value that was named, whatever its case and blanks and however its number is written."""
+    given = text_of(given) or given  # as the cells were read
     for value in values:
         if value == given or value.lower() == given.strip().lower() or _same_number(value, given):
             return value

@@ -119,7 +119,7 @@ def new(options: NewOptions) -> None:
     pool = read_pool(
         options.pool,
         form=options.reading.format(),
-        sample=options.sample or SAMPLE,
+        sample=SAMPLE if options.sample is None else options.sample,
         random_state=options.seed or 0,
     )
     pool = with_groups(pool, options.protected, settings["missing_groups"])

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import ssl
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -95,11 +97,55 @@ def _is_number(host: str) -> bool:
     return True
 
 
+#: How many times as long as one part of a reply all of it may take, and its bytes as they are sent.
+_PARTS, _MOST_BYTES = 2.0, 1 << 28
+
+
+class _Bounded(httpcore.NetworkStream):
+    """A connection on which a reply has an end: a byte now and then would keep its reader for ever."""
+
+    def __init__(self, stream: httpcore.NetworkStream, seconds: float) -> None:
+        self._stream, self._seconds = stream, seconds
+        self._begin()
+
+    def _begin(self) -> None:
+        self._until, self._bytes = time.monotonic() + self._seconds, 0
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read a part of a reply."""
+        left = self._until - time.monotonic()
+        if left <= 0 or self._bytes > _MOST_BYTES:
+            amount = f"{self._seconds:.0f} s" if left <= 0 else f"{_MOST_BYTES >> 20} MB"
+            raise httpcore.ReadTimeout(f"the reply had no end after {amount}")
+        data = self._stream.read(max_bytes, left if timeout is None else min(timeout, left))
+        self._bytes += len(data)
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write a part of a request; the reply to it may take its time again."""
+        self._stream.write(buffer, timeout)
+        self._begin()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        """Go on in TLS."""
+        return _Bounded(self._stream.start_tls(ssl_context, server_hostname, timeout), self._seconds)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Say what is known of the connection."""
+        return self._stream.get_extra_info(info)
+
+
 class _Checked(httpcore.NetworkBackend):
     """Connects to addresses that were resolved once, and are public or named."""
 
-    def __init__(self, named: frozenset[str]) -> None:
-        self._named, self._plain = named, httpcore.SyncBackend()
+    def __init__(self, named: frozenset[str], seconds: float) -> None:
+        self._named, self._plain, self._seconds = named, httpcore.SyncBackend(), seconds
 
     def connect_tcp(
         self,
@@ -125,7 +171,8 @@ class _Checked(httpcore.NetworkBackend):
                     )
         for address in found:
             try:
-                return self._plain.connect_tcp(address, port, timeout, local_address, socket_options)
+                made = self._plain.connect_tcp(address, port, timeout, local_address, socket_options)
+                return _Bounded(made, self._seconds)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if address == found[-1]:
                     raise
@@ -135,7 +182,7 @@ class _Checked(httpcore.NetworkBackend):
 def outside_client(
     addresses: Sequence[str], timeout: float, *, follow_redirects: bool = False
 ) -> httpx.Client:
-    """Make a client for calls to addresses that the owner gave.
+    """Make a client for calls to addresses that the owner gave; a reply takes twice ``timeout`` at most.
 
     Examples
     --------
@@ -146,5 +193,5 @@ def outside_client(
     """
     transport = httpx.HTTPTransport()
     # httpx has no argument for it; without it, tests of this module fail.
-    transport._pool._network_backend = _Checked(named_hosts(addresses))
+    transport._pool._network_backend = _Checked(named_hosts(addresses), _PARTS * timeout)
     return httpx.Client(transport=transport, timeout=timeout, follow_redirects=follow_redirects)

@@ -22,7 +22,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairask.errors import UserError
-from fairask_studio import Study
+from fairask_studio import Study, StudyError
 from fairask_studio.events import Document
 from fairask_studio.pages import frame, new, signin
 from fairask_studio.pages.access import Access, Me, access_of
@@ -58,11 +58,14 @@ class Studies:
         self.shelf, self.home, self.local, self.train, self.media = shelf, home, local, train, media
         self.apps: dict[str, FastAPI] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
+        self._kept_closed: set[str] = set()
         self._lock = asyncio.Lock()
 
     async def app(self, name: str) -> FastAPI:
         """Return the app of a study; UserError if there is none."""
         async with self._lock:
+            if name in self._kept_closed:
+                raise StudyError(f"{name!r} is being archived or deleted", "Try again in a moment")
             if name not in self.apps:
                 place = await run_in_threadpool(self.shelf.place, name)
                 study = await run_in_threadpool(Study.open, place)
@@ -77,18 +80,25 @@ class Studies:
                 self.apps[name], self._stacks[name] = made, stack
             return self.apps[name]
 
-    async def close(self, name: str) -> None:
-        """Stop serving a study."""
+    @asynccontextmanager
+    async def closed(self, name: str) -> AsyncIterator[None]:
+        """Stop serving a study; pages that are open ask for it, and begin it only after the block."""
         async with self._lock:
+            self._kept_closed.add(name)
             self.apps.pop(name, None)
             stack = self._stacks.pop(name, None)
-        if stack is not None:
-            await stack.aclose()
+        try:
+            if stack is not None:
+                await stack.aclose()
+            yield
+        finally:
+            self._kept_closed.discard(name)
 
     async def close_all(self) -> None:
         """Stop serving all of them."""
         for name in list(self.apps):
-            await self.close(name)
+            async with self.closed(name):
+                pass
 
 
 api = APIRouter(prefix="/api", tags=["home"])
@@ -114,9 +124,11 @@ async def open_study(request: Request, name: str, me: Me) -> Document:
 @api.put("/studies/{name}")
 async def archive(request: Request, name: str, wanted: Archived, me: Me) -> Document:
     """Put a study aside, or back."""
-    await run_in_threadpool(shelf_of_app(request).archive, name, wanted.archived)
+    shelf = shelf_of_app(request)
+    await run_in_threadpool(shelf.archive, name, wanted.archived)
     if wanted.archived:
-        await request.app.state.studies.close(name)
+        async with request.app.state.studies.closed(name):
+            pass
     return {"name": name, "archived": wanted.archived}
 
 
@@ -130,9 +142,10 @@ def copy(request: Request, name: str, new: Named, me: Me) -> Document:
 @api.delete("/studies/{name}")
 async def delete(request: Request, name: str, typed: Named, me: Me) -> Document:
     """Delete a study and its labels; its name must be typed."""
-    if typed.name == name:
-        await request.app.state.studies.close(name)
-    await run_in_threadpool(shelf_of_app(request).delete, name, typed.name)
+    async with AsyncExitStack() as stack:
+        if typed.name == name:
+            await stack.enter_async_context(request.app.state.studies.closed(name))
+        await run_in_threadpool(shelf_of_app(request).delete, name, typed.name)
     return {"name": name}
 
 

@@ -123,10 +123,10 @@ class Database:
             self._lease_turn = threading.Lock()
         else:
             self.sqlite = True
-            path = Path(target) / "study.db"
-            self._read = _sqlite(path, "BEGIN", "FULL")
-            self._write = _sqlite(path, "BEGIN IMMEDIATE", "FULL")
-            self._relax = _sqlite(path, "BEGIN IMMEDIATE", "NORMAL")
+            file = _File(Path(target) / "study.db")
+            self._read = _sqlite(file, "BEGIN", "FULL")
+            self._write = _sqlite(file, "BEGIN IMMEDIATE", "FULL")
+            self._relax = _sqlite(file, "BEGIN IMMEDIATE", "NORMAL")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -228,17 +228,42 @@ def _damage_in_words() -> Iterator[None]:
         ) from error
 
 
-def _sqlite(path: Path, begin: str, synchronous: str) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", pool_size=8, max_overflow=40)
+class _File:
+    """The file that was opened first. Another one may take its name, as when a backup is restored beneath a
+    server: connections that are open would go on with the old file, and new ones would use the new one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._opened: os.stat_result | None = None
+
+    def check(self) -> None:
+        """Raise UnreachableError unless the name still leads to the file that was opened."""
+        try:
+            now = self.path.stat()
+        except OSError:
+            now = None
+        if now is not None and self._opened is None:
+            self._opened = now
+        if now is None or self._opened is None or not os.path.samestat(now, self._opened):
+            raise UnreachableError(
+                f"{self.path} was moved, removed or replaced while it was open, so nothing is written",
+                "Put it back, or start again what has it open",
+            )
+
+
+def _sqlite(file: _File, begin: str, synchronous: str) -> Engine:
+    engine = create_engine(f"sqlite:///{file.path}", pool_size=8, max_overflow=40)
 
     @event.listens_for(engine, "connect")
     def _configure(connection: SQLiteConnection, _: object) -> None:
         connection.isolation_level = None  # BEGIN is sent below, so that DDL is transactional too
         for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "busy_timeout=30000"):
             connection.execute(f"PRAGMA {pragma}")
+        file.check()
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
+        file.check()
         connection.exec_driver_sql(begin)
 
     return engine

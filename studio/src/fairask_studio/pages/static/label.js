@@ -1,6 +1,6 @@
 // One row at a time. The next card is already here when an answer is given; saving happens behind it.
 import { get, post } from "./api.js";
-import { drop, flush, keep, otherwise, send, waiting, waits } from "./outbox.js";
+import { drop, flush, keep, otherwise, send, setAside, waiting, waits } from "./outbox.js";
 import { cardBody, place, release } from "./card.js";
 import { thread, writing } from "./flags.js";
 import { markdown } from "./markdown.js";
@@ -120,6 +120,7 @@ const SOUND_KEYS = {
 // One line above the answers: what keeps this row from being answered, what waits, what was saved.
 let last = null; // the last answer that was saved
 function tell() {
+  tellAside();
   const kept = waiting().filter((one) => one.label !== undefined).length;
   const line = $("told"), lacking = shown.missing && current() && !told ? `${shown.row}` : "";
   if (lacking && line.dataset.lacking === lacking) return; // no button goes away under a finger
@@ -133,12 +134,30 @@ function tell() {
     line.classList.add("open");
     fill(line, kept ? `${kept} ${kept === 1 ? "answer waits" : "answers wait"} to be sent` : "What you took back waits to be sent");
   } else if (current() && !shown.seen) fill(line, shown.kinds.length === 1 ? `Its ${shown.kinds[0]} is loading…` : `Its ${shown.kinds.length} ${new Set(shown.kinds).size > 1 ? "files" : `${shown.kinds[0]}s`} are loading…`);
+  else if (current() && covered()) fill(line, `Close the ${$("flags").hidden ? "guidelines" : "questions"} to answer.`);
   else if (last) {
     // The button below and the key do the same: Tab goes from the row to the answers.
     fill(line, "Saved: ", el("strong", { dir: "auto" }, last), ". ", el("button", { type: "button", class: "more", tabindex: -1, onclick: undo }, "Undo", el("kbd", { "aria-hidden": "true" }, "U")));
   } else fill(line);
 }
 let stuck = false; // whether an answer could not be sent
+
+// Answers that the server failed on, while those behind them were sent: tried again each minute, and when asked for.
+function tellAside() {
+  const list = setAside(), one = list.length === 1;
+  const named = ({ row, label, undo }) => `row ${row}, ${label ?? (undo ? "taken back" : "skipped")}`;
+  const names = list.slice(0, 3).map(named).join("; ") + (list.length > 3 ? `; and ${list.length - 3} more` : "");
+  const words = list.length ? `${one ? "1 answer" : `${list.length} answers`} could not be saved: ${names}. ${list.at(-1).aside} ${one ? "It is" : "They are"} kept in this browser and tried again each minute; if this stays, tell an owner. ` : "";
+  $("aside").hidden = !words;
+  if ($("aside").dataset.words === words) return;
+  $("aside").dataset.words = words;
+  fill($("aside"), words, el("button", { type: "button", class: "more", onclick: tryAside }, "Try again now"));
+}
+function tryAside() {
+  for (const { row } of setAside()) dispatch(row);
+  saving.then(() => { if (setAside().length) say("Still not saved."); });
+}
+setInterval(() => { if (!document.hidden && Date.now() - active < IDLE) tryAside(); }, 60_000);
 let hide = null;
 function saidSaved(words) {
   last = words;
@@ -184,7 +203,7 @@ function showState(heading, words) {
 async function refill() {
   clearTimeout(timer);
   if (told) return; // the row of an explanation stays until it is read
-  const answer = await post("/next", { count: HELD });
+  const answer = await post("/next", { count: Math.min(HELD + setAside().length, 10) });
   const before = current()?.row;
   cards = [...cards.filter((card) => isTakenBack(card.row)), ...answer.cards.filter((card) => !waits(card.row))];
   // The row that is being read stays, even if an earlier one has come back.
@@ -353,7 +372,7 @@ async function undo() {
   last = null;
   cards = [card, ...cards.filter((other) => other.row !== row)];
   const kept = waits(row);
-  if (kept && !kept.undo && !kept.correct && !begun.has(row)) drop(row); // the server has no answer of this row
+  if (kept && !kept.undo && !kept.correct && !kept.aside && !begun.has(row)) drop(row); // the server has no answer of this row
   else {
     keep({ row, undo: true });
     dispatch(row);
@@ -499,7 +518,6 @@ function guide(open) {
   if (open) openFlags(false);
   $("guide").hidden = !open;
   $("guide-open").setAttribute("aria-expanded", String(open));
-  document.body.classList.toggle("guided", open);
   if (!open) localStorage.setItem(`fairask guide ${meta}`, edition());
   uncover();
 }

@@ -23,11 +23,14 @@ function inline(text) {
 
 const lines = (text) => text.split("\n").flatMap((line, i) => (i ? [el("br"), ...inline(line)] : inline(line)));
 
-function block(text) {
+// Quotes within quotes; those that are deeper stay text: a cell of thousands of ">" would end the script.
+const DEEPEST = 8;
+
+function block(text, depth) {
   const heading = /^(#{1,6})\s+(.*)$/.exec(text);
   if (heading) return el(`h${Math.min(heading[1].length + 2, 6)}`, { dir: "auto" }, inline(heading[2]));
   const rows = text.split("\n");
-  if (rows.every((row) => /^\s*>/.test(row))) return el("blockquote", { dir: "auto" }, markdown(rows.map((row) => row.replace(/^\s*> ?/, "")).join("\n")));
+  if (depth < DEEPEST && rows.every((row) => /^\s*>/.test(row))) return el("blockquote", { dir: "auto" }, markdown(rows.map((row) => row.replace(/^\s*> ?/, "")).join("\n"), depth + 1));
   for (const [tag, mark] of [["ul", /^\s*[-*+]\s+/], ["ol", /^\s*\d+[.)]\s+/]]) {
     if (mark.test(rows[0])) {
       const items = [];
@@ -39,10 +42,10 @@ function block(text) {
 }
 
 // The nodes of a text; fenced code is kept as it is.
-export function markdown(text) {
+export function markdown(text, depth = 0) {
   return text.replaceAll("\r\n", "\n").split(/^```.*$/m).flatMap((part, i) => {
     if (i % 2) return [el("pre", {}, el("code", {}, part.replace(/^\n|\n$/g, "")))];
     const apart = part.replace(/^(#{1,6}\s.*)$/gm, "\n\n$1\n\n").split(/\n\s*\n/);
-    return apart.map((one) => one.replace(/^\n+|\s+$/g, "")).filter(Boolean).map(block);
+    return apart.map((one) => one.replace(/^\n+|\s+$/g, "")).filter(Boolean).map((one) => block(one, depth));
   });
 }
