@@ -83,6 +83,25 @@ def test_undo_takes_back_the_row_that_is_open(make: Make, new_page: Callable[...
         assert older != newest
 
 
+def test_what_was_saved_is_said_for_four_seconds(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.clock.install()
+        page.goto(f"{url}/label")
+        shown_row(page)
+        page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 5)
+        page.keyboard.press("2")
+        said = page.locator("#told")
+        expect(said).to_have_text("Saved: good. UndoU")
+        page.clock.run_for(3900)
+        expect(said).to_be_visible()
+        expect(said).to_have_text("Saved: good. UndoU")
+        page.clock.run_for(200)
+        expect(said).to_have_text("")
+
+
 def test_in_a_tie_no_answer_is_shown_as_the_label_until_somebody_decides(
     make: Make, new_page: Callable[..., Page]
 ) -> None:
