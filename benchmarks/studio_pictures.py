@@ -63,10 +63,6 @@ _DOCS_SIZES = {"1200": {"viewport": {"width": 1200, "height": 860}}, "390": SIZE
 _LEAD = "#headline .advice"
 
 
-def _button(words: str) -> Callable[[Page], None]:
-    return lambda page: page.get_by_role("button", name=words, exact=True).click()
-
-
 def _open_row(page: Page) -> None:
     page.locator("#rows tbody tr button").first.click()
     page.wait_for_selector("#row-history li")
@@ -159,8 +155,8 @@ VIEWS: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "label-guide": ("/label", READY["label"], _guide(True)),
     "overview-mid": ("/overview", READY["overview"], None),
     "rows-inbox": ("/rows?view=inbox", READY["rows"], None),
-    "rows-answered": ("/rows", READY["rows"], _button("Answered")),
-    "rows-all": ("/rows", READY["rows"], _button("All")),
+    "rows-answered": ("/rows?view=answered", READY["rows"], None),
+    "rows-drawn": ("/rows?view=drawn", READY["rows"], None),
     "rows-open": ("/rows?view=inbox", READY["rows"], _open_row),
     "people": ("/people", READY["people"], None),
     "model-mid": ("/model", READY["model"], None),

@@ -112,13 +112,16 @@ def test_in_a_tie_no_answer_is_shown_as_the_label_until_somebody_decides(
     with serving(create_app(study, train=False)) as url:
         page = new_page()
         page.goto(f"{url}/rows")
+        expect(page.locator("#views [aria-pressed=true]")).to_have_text("Inbox 1")
+        expect(page.locator("#rows tbody")).to_contain_text("ada: good, bob: bad")
+        page.goto(f"{url}/rows?view=drawn")
         page.get_by_role("button", name="Open row").click()
         expect(page.locator("#row-answers button")).to_have_count(2)
         expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_count(0)
         expect(page.locator("#rows tbody")).to_contain_text("a tie")
         page.locator("#row-answers button").last.click()
-        expect(page.locator("#rows tbody")).to_contain_text("decided")
-        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_text("good")
+        expect(page.locator("#row-history")).to_contain_text("decided: good")
+        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_text(re.compile("^good"))
     assert len(study.state().decided) == 1
 
 

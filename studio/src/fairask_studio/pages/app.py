@@ -133,11 +133,7 @@ def show(request: Request, view: str) -> Response:
         "examples": view == "label" and _has_examples(study),
         "made": _made(study) if view == "settings" else {},
         "columns": [
-            {
-                "name": c.name,
-                "title": c.title or c.name.replace("_", " "),
-                "reads": c.display in ("long", "markdown"),
-            }
+            {"name": c.name, "title": c.title or c.name.replace("_", " ")}
             for c in config.columns
             if c.role != "protected"
         ],
