@@ -63,10 +63,6 @@ _DOCS_SIZES = {"1200": {"viewport": {"width": 1200, "height": 860}}, "390": SIZE
 _LEAD = "#headline .advice"
 
 
-def _button(words: str) -> Callable[[Page], None]:
-    return lambda page: page.get_by_role("button", name=words, exact=True).click()
-
-
 def _open_row(page: Page) -> None:
     page.locator("#rows tbody tr button").first.click()
     page.wait_for_selector("#row-history li")
@@ -119,12 +115,19 @@ def _one_fails(page: Page) -> None:
 def _choose_file(page: Page) -> None:
     rng = random.Random(2)
     said = [f'"{rng.choice(SENTENCES)} {rng.choice(SENTENCES)}"' for _ in range(200)]
-    lines = [f"{words},{'wm'[i % 2]},{20 + i % 60}" for i, words in enumerate(said)]
-    csv = "\n".join(["comment,gender,age", *lines])
+    known = [
+        ("yes" if "never" in words or "waited" in words else "no") if i < 120 else ""
+        for i, words in enumerate(said)
+    ]
+    lines = [f"{words},{'wm'[i % 2]},{20 + i % 60},{known[i]}" for i, words in enumerate(said)]
+    csv = "\n".join(["comment,gender,age,complaint", *lines])
     page.set_input_files("#file", {"name": "comments.csv", "mimeType": "text/csv", "buffer": csv.encode()})
     page.wait_for_selector("#make")
     page.check("input[value=gender]")
     page.fill("#question", "Is this a complaint?")
+    page.select_option("#labels", "complaint")
+    page.fill("#budget", "60")
+    page.wait_for_selector("#forecast-chart svg", timeout=120_000)
 
 
 #: Where a view is, what is there when it has loaded, and what is done to it then.
@@ -152,8 +155,8 @@ VIEWS: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "label-guide": ("/label", READY["label"], _guide(True)),
     "overview-mid": ("/overview", READY["overview"], None),
     "rows-inbox": ("/rows?view=inbox", READY["rows"], None),
-    "rows-answered": ("/rows", READY["rows"], _button("Answered")),
-    "rows-all": ("/rows", READY["rows"], _button("All")),
+    "rows-answered": ("/rows?view=answered", READY["rows"], None),
+    "rows-drawn": ("/rows?view=drawn", READY["rows"], None),
     "rows-open": ("/rows?view=inbox", READY["rows"], _open_row),
     "people": ("/people", READY["people"], None),
     "model-mid": ("/model", READY["model"], None),
@@ -319,7 +322,7 @@ def comments(folder: Path, kind: str) -> Study:
     (folder / "media").mkdir(exist_ok=True)
     for name in values if made else []:
         (folder / "media" / name).write_bytes(made(int(name[:-4])))
-    study.draw(20)
+    study.draw(25)
     return study
 
 
@@ -404,7 +407,7 @@ def visits(folder: Path, wanted: Callable[[str], bool]) -> Iterator[_Visit]:
                 (folder / file).write_bytes(file_bytes(study, file))
             yield lambda: None, folder.as_uri(), list(files)
     if wanted("demo"):
-        demo = [sys.executable, "-m", "fairask", "demo", "--trials", "2", "--quiet"]
+        demo = [sys.executable, "-m", "fairask", "demo", "--quiet"]
         subprocess.run([*demo, "--out", str(folder / "demo.html")], check=True)
         yield lambda: None, folder.as_uri(), ["demo"]
 
@@ -465,6 +468,7 @@ def _to_folder(page: Page, to: Path) -> None:
     assert page.viewport_size is not None
     if (wide := page.evaluate("document.documentElement.scrollWidth")) > page.viewport_size["width"]:
         print(f"{to.name}: {wide} pixels wide")
+    page.evaluate("scrollTo(0, 0)")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.wait_for_timeout(100)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,11 @@ def decide(env: dict[str, str], folder: Path) -> dict[str, object]:
     return certificates["population"]
 
 
+def _plain(text: str) -> str:
+    """Return text of the table so that Markdown shows it as it is: no link, no image, no cell of its own."""
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", text)
+
+
 def summary(certificate: dict[str, object], text: str) -> str:
     """Return the verdict and the bounds, as the certificate's text says them, and the rates by group as Markdown."""
     head, bounds, *_ = text.splitlines()
@@ -47,7 +53,7 @@ def summary(certificate: dict[str, object], text: str) -> str:
     lines = [
         "### Fairness gate",
         "",
-        f"**{head}**",
+        f"**{_plain(head)}**",
         "",
         f"`{bounds.strip()}`",
         "",
@@ -56,7 +62,7 @@ def summary(certificate: dict[str, object], text: str) -> str:
     ]
     for i, group in enumerate(certificate["groups"]):  # type: ignore[arg-type, var-annotated]
         lines.append(
-            f"| {group} | "
+            f"| {_plain(str(group))} | "
             + " | ".join("unknown" if v[i] is None else f"{v[i]:.3f}" for v in rates.values())
             + " |"
         )

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -54,6 +56,17 @@ def test_the_action_passes_its_inputs_by_the_environment_only():
         assert "${{" not in step["run"]
         used |= set(re.findall(r"inputs\.(\w+)", " ".join(step["env"].values())))
     assert used == set(action["inputs"])
+
+
+def test_no_file_of_the_repository_runs_in_place_of_pythons_own(tmp_path):
+    install = load(ROOT / "action.yml")["runs"]["steps"][0]["run"]
+    for name in ("venv.py", "pip.py"):
+        (tmp_path / name).write_text("raise SystemExit('the repository ran')")
+    modules = re.findall(r'" ((?:-\w )*-m \w+)', install)
+    assert len(modules) == 2
+    for module in modules:
+        done = subprocess.run([sys.executable, *module.split(), "--help"], cwd=tmp_path, capture_output=True)
+        assert (done.returncode, b"usage" in done.stdout.lower()) == (0, True), done.stderr
 
 
 def test_the_guide_lists_the_inputs_of_the_action():

@@ -128,3 +128,14 @@ def test_each_input_of_the_action_reaches_the_audit(tmp_path, monkeypatch):
     made = json.loads(Path(outputs["certificate"]).read_text())["certificates"]["population"]
     assert (made["metric"], made["tolerance"], made["delta"]) == ("fprp", 0.3, 0.1)
     assert "at most 0.3" in summary
+
+
+def test_a_group_is_no_markdown():
+    named = "a|![x](https://evil.example/x.png)<b>"
+    certificate = {"rates": {"tpr": [0.5, None]}, "groups": [named, "b"]}
+    said = runpy.run_path(str(GATE / "gate.py"))["summary"](
+        certificate, f"Refuted: {named} and b\n  bounds [0, 1]\n"
+    )
+    escaped = r"a\|!\[x\](https://evil.example/x.png)\<b\>"
+    assert f"| {escaped} | 0.500 |" in said
+    assert f"**Refuted: {escaped} and b**" in said

@@ -58,6 +58,21 @@ def test_a_second_command_at_the_same_time_takes_no_label_away(fairask: Run, poo
     assert AuditFolder.open(str(pool), {}, {}, begin=False).audit.n_labels == 150
 
 
+def test_a_workbook_with_a_second_sheet_is_refused_with_what_helps(fairask: Run, pool: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    fairask("audit", pool, *SHORT)
+    book, rows = openpyxl.Workbook(), read("pool.audit/rows-1.csv")
+    for row in (list(rows[0]), *(list(row.values()) for row in rows)):
+        book.active.append(row)
+    book.create_sheet("notes").append(["later"])
+    book.save("told.xlsx")
+    result = fairask("audit", pool, "--tell", "told.xlsx")
+    refused(result, "told.xlsx has 2 sheets", "Save the sheet with the labels as a file of its own")
+    assert (
+        "--sheet" not in result.stderr
+    )  # it is about the audited table, of which an audit under way has one
+
+
 def test_row_and_label_alone_need_the_check_code(fairask: Run, pool: Path) -> None:
     fairask("audit", pool, *SHORT)
     told = slipped("pool.audit/rows-1.csv", applications(), "told.csv", ())

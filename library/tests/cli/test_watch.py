@@ -188,6 +188,10 @@ def test_labels_of_rows_that_were_not_drawn_are_refused(fairask: Run, told: Path
         (["pool.audit", "pool.csv"], "belong together"),
         (["pool.audit", "pool.csv", "--month", "March"], "must be written as YYYY-MM"),
         (["pool.audit", "--tell", "pool.csv"], "no month waits for labels"),
+        (["pool.audit", "--valid-for", "0"], "--valid-for=0 must be a whole number, 1 or more"),
+        (["pool.audit", "--certified", "2024"], "--certified='2024' must be written as YYYY-MM"),
+        (["pool.audit", "--certified", "\uff12\uff10\uff12\uff14-01"], "must be written as YYYY-MM"),
+        (["pool.audit", "--certified", "2999-01"], "--certified='2999-01' has not begun"),
         (["pool.audit", "--labels", "1"], "--labels=1 must be a whole number, 4 or more"),
     ],
 )

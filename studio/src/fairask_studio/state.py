@@ -413,6 +413,20 @@ class State:
         codes = self.labels_of(row)
         return row not in self.decided and 2 * sum(codes) == len(codes) > 0
 
+    def is_waiting(self, row: int) -> bool:
+        """Whether somebody asks about a row, or nobody decided it though answers differ or have a note."""
+        if any(flag.open for flag in self.flags.of_row(row)):
+            return True
+        return row not in self.decided and (self.is_noted(row) or self.is_disputed(row))
+
+    def inbox(self) -> list[int]:
+        """Return the rows that wait for a decision; people also ask about known rows, which are not drawn."""
+        return [row for row in {*self.answers, *self.flags.rows} if self.is_waiting(row)]
+
+    def is_noted(self, row: int) -> bool:
+        """Whether somebody gave a row a label and a note; that of a skip says why it was skipped."""
+        return any(answer.note and answer.code != SKIP for answer in self.answers.get(row, {}).values())
+
     def active_since(self, at: str) -> int:
         """Count the people who have answered at this time or later."""
         return sum(last >= at for last in self.seen.values())

@@ -56,7 +56,7 @@ def test_labelling_with_the_keyboard_alone(make: Make, new_page: Callable[..., P
         page.keyboard.press("Escape")
         page.keyboard.press("s")
         expect(page.locator("#strip li").first).to_contain_text("skipped")
-        expect(page.locator("#progress")).to_contain_text("1 of 60, batch 1, 2 by you")
+        expect(page.locator("#progress")).to_contain_text("1 of 60, batch 1, 1 by you, 1 skipped")
         assert [a.note for given in study.state().answers.values() for a in given.values()] == [
             "",
             "torn page s",

@@ -54,7 +54,7 @@ def _open_row(page: Page) -> None:
 
 
 def _take_answers(page: Page) -> None:
-    page.get_by_role("button", name="Take away the answers of ada").click()
+    page.get_by_role("button", name="Take away answers of ada").click()
     expect(page.get_by_role("dialog")).to_be_visible()
 
 

@@ -57,10 +57,14 @@ def test_a_row_is_flagged_answered_by_a_reviewer_and_skipped_for_a_reason(
         assert rev.locator("#import").count() == 0
         thread.locator("textarea").fill("Yes, it is.\nBut not a clerk.")
         faultless(rev, "reviewer-thread")
-        thread.get_by_role("button", name="Answer").click()
+        thread.get_by_role("button", name="Answer", exact=True).click()
         expect(thread).to_contain_text("But not a clerk.")
-        thread.get_by_role("button", name="Resolve").click()
-        expect(rev.locator("#row-flags .thread")).to_contain_text("resolved by rev")
+        expect(rev.locator("#row-title")).to_have_text("bob was answered: Is a smith s 1 a trade?")
+        thread.get_by_role("button", name="Resolve without an answer").click()
+        expect(rev.locator("#side")).to_be_hidden()  # the Inbox is empty
+        expect(rev.locator("#views [aria-pressed=true]")).to_have_text("Inbox 0")
+        rev.get_by_role("button", name="Drawn").click()
+        rev.click("#fold summary")
         rev.select_option("#filter [name=flag]", "resolved")
         expect(rev.locator("#page")).to_have_text("1 to 1 of 1")
 
@@ -128,7 +132,7 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
         expect(ada.locator("#known")).to_contain_text("A **clear** case.")
         ada.set_input_files("#known-file [name=file]", file)
         ada.check("#known-file [name=unchecked]")
-        ada.get_by_role("button", name="Bring in").click()
+        ada.get_by_role("button", name="Import").click()
         expect(ada.locator("#known-said")).to_have_text("20 rows are marked; 21 in all.")
         faultless(ada, "settings-known")
 
@@ -166,7 +170,7 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
         ada.goto(f"{url}/people")
         expect(ada.locator("#people")).to_contain_text(": too few")
         faultless(ada, "people-gold")
-        ada.get_by_role("button", name="Take away the answers of bob").click()
+        ada.get_by_role("button", name="Take away answers of bob").click()
         said = ada.locator("dialog [role=status]")
         expect(said).to_contain_text("of them labels")
         ada.fill("dialog [name=until]", "2020-01-01T10:00")
@@ -181,3 +185,47 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
         assert study.state().by["bob"] == 0
         ada.get_by_role("button", name="Give them back").click()
         expect(ada.locator("#taken-panel")).to_be_hidden()
+
+
+def test_the_inbox_is_settled_by_keys_alone(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(overlap=2)
+    study.draw(4)
+    study.people.add("ada", "owner")
+    study.people.add("bob")
+    first, second, third = rows = study.lease("bob", 3)
+    study.flag(first, "DM or euros?", "bob")
+    study.tell(rows[1:], ["good", "good"], "bob", notes=["", "looks wrong"])
+    study.tell([second], ["bad"], "cyn")
+    with serving(create_app(study, train=False)) as url:
+        ada = new_page()
+        ada.goto(f"{url}/rows?code={study.people.invite('ada')}")
+        ada.goto(f"{url}/rows")
+        for name in ("Inbox 3", "Answered 2", "Drawn 4 of 200"):
+            expect(ada.locator("#views")).to_contain_text(name)
+        expect(ada.get_by_role("button", name="Skipped")).to_be_hidden()
+        expect(ada.locator("#fold")).not_to_have_attribute("open", "")
+        ada.keyboard.press("j")
+        title, place = ada.locator("#row-title"), ada.locator("#place")
+        expect(title).to_have_text("bob asks: DM or euros?")
+        expect(place).to_have_text("1 of 3")
+        expect(ada.locator("#side")).not_to_contain_text("Nobody has labelled")
+        ada.keyboard.press("a")
+        ada.keyboard.type("DM, 1 or 2.")
+        ada.keyboard.press("Enter")
+        expect(title).to_have_text("bob: good, cyn: bad")
+        expect(place).to_have_text("1 of 2")
+        ada.keyboard.press("2")
+        expect(title).to_have_text("bob's note: looks wrong")
+        faultless(ada, "rows-note")
+        ada.keyboard.press("1")
+        expect(ada.locator("#side")).to_be_hidden()
+        expect(ada.locator("#empty")).to_contain_text("Nothing waits for a decision")
+        ada.goto(f"{url}/people")  # she cannot shut herself out by a slip
+        expect(ada.locator("#people")).to_contain_text("owner (you)")
+        expect(ada.get_by_role("button", name="Remove ada")).to_have_count(0)
+        expect(ada.get_by_role("button", name="Remove bob")).to_have_count(1)
+    assert [flag.resolved_by for flag in study.state().flags.of_row(first)] == ["ada"]
+    assert {row: study.config.class_name(code) for row, code in study.state().decided.items()} == {
+        second: "good",
+        third: "bad",
+    }

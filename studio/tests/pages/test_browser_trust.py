@@ -83,6 +83,25 @@ def test_undo_takes_back_the_row_that_is_open(make: Make, new_page: Callable[...
         assert older != newest
 
 
+def test_what_was_saved_is_said_for_four_seconds(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.clock.install()
+        page.goto(f"{url}/label")
+        shown_row(page)
+        page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 5)
+        page.keyboard.press("2")
+        said = page.locator("#told")
+        expect(said).to_have_text("Saved: good. UndoU")
+        page.clock.run_for(3900)
+        expect(said).to_be_visible()
+        expect(said).to_have_text("Saved: good. UndoU")
+        page.clock.run_for(200)
+        expect(said).to_have_text("")
+
+
 def test_in_a_tie_no_answer_is_shown_as_the_label_until_somebody_decides(
     make: Make, new_page: Callable[..., Page]
 ) -> None:
@@ -93,13 +112,16 @@ def test_in_a_tie_no_answer_is_shown_as_the_label_until_somebody_decides(
     with serving(create_app(study, train=False)) as url:
         page = new_page()
         page.goto(f"{url}/rows")
+        expect(page.locator("#views [aria-pressed=true]")).to_have_text("Inbox 1")
+        expect(page.locator("#rows tbody")).to_contain_text("ada: good, bob: bad")
+        page.goto(f"{url}/rows?view=drawn")
         page.get_by_role("button", name="Open row").click()
         expect(page.locator("#row-answers button")).to_have_count(2)
         expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_count(0)
         expect(page.locator("#rows tbody")).to_contain_text("a tie")
         page.locator("#row-answers button").last.click()
-        expect(page.locator("#rows tbody")).to_contain_text("decided")
-        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_text("good")
+        expect(page.locator("#row-history")).to_contain_text("decided: good")
+        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_text(re.compile("^good"))
     assert len(study.state().decided) == 1
 
 

@@ -138,6 +138,7 @@ def test_images_come_from_allowed_places_only(make: Make, host: str, tmp_path: P
             found = client.get(f"/api/cells/0/{column}")
             assert (found.content, found.headers["content-type"]) == (PNG, "image/png")
             assert "max-age" in found.headers["cache-control"]
+            assert "Cookie" in found.headers["vary"]  # not for whoever signs in next at this browser
         assert client.get("/api/cells/1/photo").status_code == 404  # outside the folder
         assert client.get("/api/cells/1/scan").status_code == 404  # no image, whatever its name
         assert client.get("/api/cells/2/scan").status_code == 502  # redirects are not followed

@@ -159,6 +159,22 @@ def test_a_study_is_made_listed_copied_archived_and_deleted(home: TestClient, tm
     assert [s["name"] for s in home.get("/api/studies").json()] == ["comments"]
 
 
+def test_a_copy_whose_images_find_no_room_is_not_made(
+    home: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert new_study(home)["status"] == 201
+    (tmp_path / "comments" / "media").mkdir()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copytree", full)
+    refused = home.post("/api/studies/comments/copy", json={"name": "again"})
+    assert refused.status_code == 422
+    assert "images of 'comments' cannot be copied: No space left on device" in refused.json()["detail"]
+    assert [path.name for path in tmp_path.iterdir()] == ["comments"]
+
+
 def test_each_study_is_served_under_its_name(home: TestClient, tmp_path: Path) -> None:
     new_study(home)
     address = home.post("/api/studies/comments/open").json()["address"]

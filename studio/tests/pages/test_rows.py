@@ -11,10 +11,12 @@ from fastapi.testclient import TestClient
 from fairask_studio import Study
 from fairask_studio.files import write_rows
 from fairask_studio.pages import create_app
+from fairask_studio.pages.overview import story
 from studio.tests.pages.conftest import signed
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
+VIEWS = ["inbox", "answered", "skipped", "drawn"]
 COLOURS = ["Red", "green", "blue"]
 
 
@@ -121,3 +123,64 @@ def test_labels_of_a_file_are_checked_and_taken_whole(owner: TestClient, grid: S
     assert owner.post("/api/labels", params={"name": "batch.exe"}, content=b"x").status_code == 422
     empty = owner.post("/api/labels", params={"name": "empty.csv"}, content=b"row,label\n")
     assert "holds no label" in empty.json()["detail"]
+
+
+def test_the_inbox_says_why_a_row_is_there_and_what_it_holds_is_counted(
+    owner: TestClient, grid: Study
+) -> None:
+    first, second, third, *_ = grid.state().answers
+    waiting = next(e.index for e in grid.state().log.entries if e.state == "asked")
+    spare = next(row for row in range(60) if row not in grid.state().log.position)
+    grid.flag(waiting, "DM or euros?", "bob")
+    grid.flag(spare, "Is this one new?", "cyn")  # of a known row, which is not drawn
+    found = owner.get("/api/rows", params={"view": "inbox"}).json()
+    said = {row["row"]: [why["words"] for why in row["why"]] for row in found["rows"]}
+    assert list(said)[:2] == [waiting, spare]  # who asks waits, and comes first
+    assert said[waiting] == ["bob asks: DM or euros?"]
+    assert said[spare] == ["cyn asks: Is this one new?"]
+    assert said[first] == ["ada: good, bob: bad", "ada's note: torn page"]
+    assert said[second] == said[third] == ["ada: good, bob: bad"]
+    assert found["counts"] == {"inbox": 6, "answered": 30, "skipped": 0, "drawn": 40}
+    assert found["total"] == len(found["rows"]) == story(grid)["inbox"] == 6
+    # Each of the three is settled: answered and resolved, or decided.
+    flag = owner.get(f"/api/flags?row={waiting}").json()[0]["id"]
+    owner.post(f"/api/flags/{flag}", json={"text": "DM.", "resolve": False})
+    kinds = [row["why"][0]["kind"] for row in owner.get("/api/rows?view=inbox").json()["rows"]]
+    assert kinds == ["question"] + ["disagreement"] * 4 + ["answered"]
+    owner.post(f"/api/flags/{flag}", json={"resolve": True})
+    for row in (first, second, third):
+        owner.put(f"/api/rows/{row}", json={"label": "bad"})
+    assert owner.get("/api/rows?view=inbox").json()["counts"]["inbox"] == story(grid)["inbox"] == 2
+
+
+def test_answered_and_skipped_rows_are_counted_apart(owner: TestClient, grid: Study) -> None:
+    skipped = [row for row, given in grid.state().answers.items() if set(given) == {"ada"}][-2:]
+    for who in ("bob", "cyn"):
+        grid.ask(40, who)
+        grid.skip(skipped, who, notes=["cannot be read"] * 2)
+    found = {view: owner.get("/api/rows", params={"view": view, "limit": 200}).json() for view in VIEWS}
+    assert {view: page["total"] for view, page in found.items()} == found["drawn"]["counts"]
+    assert found["answered"]["total"] == grid.status()["labels"] == 30
+    assert [row["row"] for row in found["skipped"]["rows"]] == skipped[::-1]
+    assert not {row["row"] for row in found["inbox"]["rows"]} & set(skipped)  # there is no label to decide
+    assert owner.get("/api/rows?view=all").status_code == 422
+
+
+def test_what_people_read_of_a_row_is_its_text_or_its_first_fields(
+    make: Callable[..., Study], tmp_path: Path
+) -> None:
+    texts = ["I waited for an hour, and nobody of the office came to the desk. " * 3] * 60
+    table = {"waited": [5 + i for i in range(60)], "comment": texts, "sex": ["f", "m"] * 30}
+    loans = {
+        "amount": [12_000 + i % 9 for i in range(60)], "months": [24 + i % 9 for i in range(60)],
+        "purpose": ["a car"] * 60, "phone": ["no"] * 60, "job": ["clerk"] * 60, "sex": ["f", "m"] * 30,
+    }  # fmt: skip
+    words = {"amount": {"unit": "DM"}}
+    said = []
+    for name, columns, options in (("texts", table, {}), ("loans", loans, {"words": words})):
+        study = make(str(tmp_path / name), table=columns, budget=20, batch_size=20, **options)
+        row = study.ask(1, "ada")[0]
+        client = signed(TestClient(create_app(study, train=False), base_url="http://localhost"))
+        said.append(client.get("/api/rows", params={"search": str(row)}).json()["rows"][0]["content"])
+    assert said[0] == texts[0][:159] + "…"
+    assert said[1] == f"{12_000 + row % 9:,} DM, months {24 + row % 9}, a car, phone no"

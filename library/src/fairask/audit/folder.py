@@ -828,7 +828,13 @@ def read_labels(path: Path, classes: Classes, encoding: str | None) -> SheetLabe
     ...     read_labels(file, Classes(("no",), ("yes",)), None).labels
     {7: 0, 3: 1, 5: -1}
     """
-    table = read_table(path, TableFormat(encoding=encoding))
+    try:
+        table = read_table(path, TableFormat(encoding=encoding))
+    except TableError as error:
+        if "--sheet" not in error.remedy:
+            raise
+        # The option is about the audited table.
+        raise TableError(error.what, "Save the sheet with the labels as a file of its own") from error
     for name in (_ROW, _LABEL):
         if name not in table.column_names:
             raise TableError(

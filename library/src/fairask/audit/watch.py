@@ -294,7 +294,7 @@ class Watch:
             raise ValueError(f"groups={list(groups)!r} must name at least two different groups")
         self.claim = Claim(check_question(metric), check_share(tolerance, "tolerance"))
         self.delta = check_share(delta, "delta")
-        self.certified = None if certified is None else check_month(certified)
+        self.certified = None if certified is None else check_month(certified, "certified")
         self.labels = check_count(labels, "labels", least=2 * len(self.groups))
         self.valid_for = check_count(valid_for, "valid_for")
         self.horizon = check_count(horizon, "horizon")
@@ -667,7 +667,7 @@ class Watch:
         return watch
 
 
-def check_month(value: object) -> str:
+def check_month(value: object, name: str = "month") -> str:
     """Return a month, written as YYYY-MM.
 
     Examples
@@ -677,8 +677,8 @@ def check_month(value: object) -> str:
         ...
     ValueError: month='2026-13' must be written as YYYY-MM, such as 2026-03
     """
-    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", value):
-        raise ValueError(f"month={value!r} must be written as YYYY-MM, such as 2026-03")
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-(0[1-9]|1[0-2])", value):
+        raise ValueError(f"{name}={value!r} must be written as YYYY-MM, such as 2026-03")
     return value
 
 

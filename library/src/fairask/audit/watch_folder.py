@@ -97,6 +97,8 @@ class WatchFolder:
                     )
             return cls(folder, audit, watch, tables, state["score"], before)
         plan, strata = audit["audit"]["settings"], audit["audit"]["strata"]
+        if certified is not None:
+            check_begun(certified, "certified")
         issued = folder / CERTIFICATE
         if certified is None and issued.exists():
             certified = _month(issued)
@@ -219,11 +221,11 @@ class WatchFolder:
         self.before = write_next(self.folder / WATCH, text.encode(), self.before)
 
 
-def check_begun(month: str) -> None:
+def check_begun(month: str, name: str = "month") -> None:
     """Raise ValueError unless this is a month that has begun: one added by mistake would end the watch."""
     today = f"{date.today():%Y-%m}"
-    if check_month(month) > today:
-        raise ValueError(f"month={month!r} has not begun: this is {today}")
+    if check_month(month, name) > today:
+        raise ValueError(f"{name}={month!r} has not begun: this is {today}")
 
 
 def tell_sheet(watch: Watch, file: Path, classes: Classes, place: str, form: TableFormat) -> int:

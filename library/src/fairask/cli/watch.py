@@ -64,7 +64,9 @@ def watch(options: WatchOptions) -> None:
     except UserError:
         raise
     except ValueError as error:
-        raise UserError(f"--{error}", "See fairask watch --help") from error
+        raise UserError(
+            f"--{error}".replace("valid_for=", "valid-for="), "See fairask watch --help"
+        ) from error
     sheet = None
     if options.table is not None and options.month is not None:
         sheet = work.add(

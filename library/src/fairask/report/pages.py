@@ -88,13 +88,19 @@ def render(comparison: Comparison) -> str:
     beside, audited = comparison.beside(), comparison.audited
     ours = audited is not None and audited[0] == comparison.methods[0].label
     audit = audited[1].verdict if audited is not None and ours else None
+    finding = comparison.verdict() if beside is None else beside.sentence()
+    certified = audited is not None and audit == "certified"
     page = template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
-        finding=comparison.verdict() if beside is None else beside.sentence(),
+        finding=audited[1].headline() if certified and audited is not None else finding,
         action="" if beside is None else beside.action(audit),
         enough="" if beside is not None and beside.case == "no better" else comparison.enough().sentence(),
-        lines=[*([] if beside is None else [comparison.verdict()]), *comparison.findings()],
+        lines=[
+            *([finding] if certified else []),
+            *([] if beside is None else [comparison.verdict()]),
+            *comparison.findings(),
+        ],
         rows=[(m.label, comparison.task.budget, comparison.final(m.name)) for m in comparison.methods],
         references=comparison.references(),
         metric_name=METRIC_NAMES[comparison.task.metric],

@@ -454,7 +454,7 @@ def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> st
     >>> enough_sentence("flat", 300, 700, 0.05)
     'About 300 labels suffice; the curve is flat after that.'
     >>> enough_sentence("rises", None, 700, 0.05)
-    'A flat curve is not reached within 700 labels: accuracy still rises.'
+    'How many labels suffice is not known: accuracy still rises at 700.'
     >>> enough_sentence("gap", None, 700, 0.15)
     'The tolerance is not reached within 700 labels: the mean gap is 0.15.'
     """
@@ -475,7 +475,7 @@ def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> st
             f"end of the {budget:,} labels."
         )
     moves = {"rises": "still rises", "falls": "falls", "changes": "still goes up and down"}[why]
-    return f"A flat curve is not reached within {budget:,} labels: accuracy {moves}."
+    return f"How many labels suffice is not known: accuracy {moves} at {budget:,}."
 
 
 @dataclass(frozen=True)
@@ -517,7 +517,7 @@ class LabelSaving:
         if not self.has_interval:
             limits = " (one run: no interval)"
         if not math.isfinite(self.needed):
-            return f"Passive sampling: {goal} is not reached within {self.limit:,} labels{limits}."
+            return f"Passive sampling does not reach {goal} with {self.limit:,} labels{limits}."
         more = self.needed - self.labels
         words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
         return f"Passive sampling reaches {goal} with {self.needed:,.0f} labels{limits}: {words}."

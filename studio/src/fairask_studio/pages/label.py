@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request
@@ -61,7 +62,8 @@ class LabelProgress(BaseModel):
     budget: int
     batch: int
     people: int
-    mine: int
+    mine: int  #: labels by this person
+    skipped: int  #: rows that this person skipped
     complete: bool
 
 
@@ -147,10 +149,13 @@ def _shown(column: ColumnInfo, value: object) -> CardField:
 
 def card(study: Study, row: int) -> Card:
     """Return a row as annotators see it: no scores; the protected attribute only if the study shows it."""
-    cells = study.row(row)
+    return Card(row=row, fields=fields_of(study, study.row(row)))
+
+
+def fields_of(study: Study, cells: Mapping[str, object]) -> list[CardField]:
+    """Return the cells of a row that annotators see, in words."""
     visible = set(study.config.shown)
-    fields = [_shown(column, cells[column.name]) for column in study.config.columns if column.name in visible]
-    return Card(row=row, fields=fields)
+    return [_shown(column, cells[column.name]) for column in study.config.columns if column.name in visible]
 
 
 def _progress(study: Study, who: str) -> LabelProgress:
@@ -159,8 +164,9 @@ def _progress(study: Study, who: str) -> LabelProgress:
         state = study.state(_AGE)
         labels = state.answered - state.skipped
         gold = state.known.count(who)
-        mine = state.by.get(who, 0) + gold
-        # A skip makes no label, and only one answer to a row in ``overlap`` does.
+        # A skip is no answer, and only one answer to a row in ``overlap`` makes a label.
+        skipped = state.skips[who] + state.known.skips(who)
+        mine = state.by.get(who, 0) + gold - skipped
         moved = (gold - state.known.skips(who)) // state.config.overlap
         return LabelProgress(
             # Gold rows move the bar as well: it must not tell them apart.
@@ -169,6 +175,7 @@ def _progress(study: Study, who: str) -> LabelProgress:
             batch=state.batches,
             people=people,
             mine=mine,
+            skipped=skipped,
             complete=labels >= state.budget,
         )
 

@@ -230,7 +230,9 @@ def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
         raise HTTPException(error.status_code, f"{words}; an owner is told why") from error
     finally:
         _TURN.release()
-    return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+    # The next person at this browser has another cookie, and asks the studio again.
+    headers = {"cache-control": "private, max-age=3600", "vary": "Cookie"}
+    return Response(data, media_type=kind, headers=headers)
 
 
 def _sees_rows(me: Person) -> bool:

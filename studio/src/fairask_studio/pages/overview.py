@@ -110,6 +110,8 @@ def _counted(study: Study) -> Document:
     with study.lock:
         state = study.state()
         split = sum(state.is_disputed(row) and row not in state.decided for row in state.answers)
+        noted = sum(state.is_noted(row) and row not in state.decided for row in state.answers)
+        inbox = len(state.inbox())
         flags = [flag.to_dict() for flag in state.flags.known.values() if flag.open]
         gold = {who: gold_figures(state, who) for who in sorted(state.known.answers)}
         wrong = [{"name": who, **found} for who, found in gold.items() if found and found["below"]]
@@ -126,6 +128,8 @@ def _counted(study: Study) -> Document:
     return {
         "disagreements": split,
         "flags": flags,
+        "notes": noted,
+        "inbox": inbox,
         "wrong": wrong,
         "positives": [
             {"group": str(name), "labels": labels[code], "positives": positives[code]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -12,17 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
-from fairask.log import DrawnRow
+from fairask.log import LABELLED, SKIPPED, DrawnRow
 from fairask.tables.arrow import kind_of
 from fairask.tables.labels import match_labels
 from fairask_studio import Study, StudyError
+from fairask_studio.columns import MEDIA
 from fairask_studio.events import SKIP, Document, Event, RowsDrawn
 from fairask_studio.exports import OF_ROW, RowValue
 from fairask_studio.files import check_told, read_labels
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, file_of, study_of
 from fairask_studio.pages.desk import desk_of
-from fairask_studio.pages.label import Card, NewLabel, card
+from fairask_studio.pages.label import Card, CardField, NewLabel, card, fields_of
 from fairask_studio.pages.settings import known_dict
 from fairask_studio.state import Answer, State
 
@@ -37,8 +39,8 @@ class RowQuery(BaseModel):
     """Which drawn rows are wanted, in which order, with which columns, and which page of them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    #: What waits for a decision; or what somebody answered.
-    view: Annotated[str | None, Field(pattern="^(inbox|answered)$")] = None
+    #: What waits for a decision, what has a label, what was skipped, or all that was drawn.
+    view: Annotated[str | None, Field(pattern="^(inbox|answered|skipped|drawn)$")] = None
     state: _Text = None
     label: _Text = None
     group: _Text = None
@@ -57,7 +59,8 @@ class RowQuery(BaseModel):
     @property
     def everything(self) -> bool:
         """Whether no filter is set, besides the text."""
-        filters = self.model_dump(exclude={"search", "sort", "columns", "offset", "limit"})
+        others = {"search", "sort", "columns", "offset", "limit"}
+        filters = self.model_dump(exclude=others | ({"view"} if self.view == "drawn" else set()))
         return not any(value or value == "" for value in filters.values())
 
     def fits(self, entry: DrawnRow, group: str, label: str | None, given: dict[str, Answer]) -> bool:
@@ -122,8 +125,8 @@ async def labels(
         raise HTTPException(422, str(error)) from error
 
 
-#: Characters of a cell in the grid.
-_CELL = 160
+#: Characters of a cell in the grid, fields of a row without a long text, and values that need their name.
+_CELL, _FIELDS, _BARE = 160, 4, 4
 
 
 def grid_page(study: Study, wanted: RowQuery) -> Document:
@@ -141,10 +144,52 @@ def grid_page(study: Study, wanted: RowQuery) -> Document:
             entries = _sorted(study, state, entries, wanted)
         found = entries[wanted.offset : wanted.offset + wanted.limit]
         page = [_row(study, state, entry) for entry in found]  # only that page is described
-        cells = study.rows([entry.index for entry in found]) if found and wanted.columns else []
-    for row, values in zip(page, cells, strict=False):
+        cells = study.rows([entry.index for entry in found]) if found else []
+        counts = _counts(study, state.last)
+    for row, values in zip(page, cells, strict=True):
+        row["content"] = content(fields_of(study, values))
         row["cells"] = {name: _cut(values[name]) for name in wanted.columns}
-    return {"total": len(entries), "rows": page}
+    return {"total": len(entries), "rows": page, "counts": counts}
+
+
+@lru_cache(maxsize=1)
+def _counts(study: Study, last: int) -> dict[str, int]:
+    """Count the rows of each view; they change with the last event."""
+    state = study.state()
+    return {
+        "inbox": len(state.inbox()),
+        "answered": state.answered - state.skipped,
+        "skipped": state.skipped,
+        "drawn": len(state.log.entries),
+    }
+
+
+def content(fields: list[CardField]) -> str:
+    """Return what people read of a row: its long text, or the first fields that tell, with their units.
+
+    Examples
+    --------
+    >>> def field(name, value, display="number", unit=""):
+    ...     return CardField(name=name, title=name, unit=unit, value=value, length=0, display=display)
+    >>> content([field("amount", "12345", unit="DM"), field("age", "52"), field("job", "clerk", "text")])
+    '12,345 DM, age 52, clerk'
+    >>> content([field("age", "52"), field("letter", "I waited.", "long")])
+    'I waited.'
+    """
+    written = [field for field in fields if field.value and field.display not in MEDIA]
+    if texts := [field.value for field in written if field.display in ("long", "markdown")]:
+        return _cut(" ".join(texts[0].split()))
+    return _cut(", ".join(_told(field) for field in written[:_FIELDS]))
+
+
+def _told(field: CardField) -> str:
+    value = " ".join(field.value.split())
+    if field.display == "number" and value.lstrip("-").isdigit() and abs(int(value)) >= 10_000:
+        value = f"{int(value):,}"  # as on a card
+    if field.unit:
+        return f"{value} {field.unit}"
+    bare = field.display == "number" or len(value) < _BARE
+    return f"{field.title} {value}" if bare else value
 
 
 #: The grid's own columns: their values, given the row and its answers.
@@ -160,13 +205,17 @@ def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
     if wanted.everything:
         return latest
     groups, classes = [str(group) for group in study.groups], (*study.config.classes, None)
+    if wanted.flag or wanted.view == "inbox":  # people also ask about known rows, which are not drawn
+        known = [row for row in state.flags.rows if row not in state.log.position]
+        latest += [DrawnRow(row, -1, float("nan"), "", 0, "not drawn") for row in known]
     if wanted.flag:
         opened = wanted.flag == "open"
         latest = [e for e in latest if any(f.open is opened for f in state.flags.of_row(e.index))]
     if wanted.view == "inbox":
-        latest = [e for e in latest if _waits(state, e)]
-    if wanted.view == "answered":
-        latest = [e for e in latest if state.answers.get(e.index)]
+        latest = [e for e in latest if state.is_waiting(e.index)]
+        latest.sort(key=lambda e: [_urgency(reason) for reason in reasons(study, state, e.index)])
+    if wanted.view in _STATES:
+        latest = [e for e in latest if e.state == _STATES[wanted.view]]
     if wanted.disagree:
         latest = [e for e in latest if state.is_disputed(e.index)]
     return [
@@ -181,12 +230,34 @@ def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
     ]
 
 
-def _waits(state: State, entry: DrawnRow) -> bool:
-    """Whether somebody asks about a row, people disagree on it or left a note, and nobody has decided it."""
-    if any(flag.open for flag in state.flags.of_row(entry.index)):
-        return True
-    noted = any(answer.note for answer in state.answers.get(entry.index, {}).values())
-    return entry.index not in state.decided and (noted or state.is_disputed(entry.index))
+_STATES = {"answered": LABELLED, "skipped": SKIPPED}
+#: Those who wait for an answer come first.
+_ORDER = {"question": 0, "disagreement": 1, "note": 2, "answered": 3}
+
+
+def reasons(study: Study, state: State, row: int) -> list[Document]:
+    """Return why a row waits for a decision, in words and since when, what is most urgent first."""
+    found = []
+    for flag in state.flags.of_row(row):
+        if flag.open:
+            said = flag.comments[-1] if flag.waits else flag.comments[0]
+            kind, did = ("question", "asks") if flag.waits else ("answered", "was answered")
+            words = _cut(f"{flag.who} {did}: {said.text}")
+            found.append({"kind": kind, "words": words, "at": flag.comments[-1].at})
+    given = {} if row in state.decided else state.answers.get(row, {})
+    if given and state.is_disputed(row):
+        words = ", ".join(f"{who}: {study.config.class_name(a.code)}" for who, a in given.items())
+        found.append({"kind": "disagreement", "words": words, "at": max(a.at for a in given.values())})
+    found += [
+        {"kind": "note", "words": _cut(f"{who}'s note: {answer.note}"), "at": answer.at}
+        for who, answer in given.items()
+        if answer.note and answer.code != SKIP
+    ]
+    return sorted(found, key=_urgency)
+
+
+def _urgency(reason: Document) -> tuple[int, str]:
+    return _ORDER[reason["kind"]], reason["at"]
 
 
 def _row(study: Study, state: State, entry: DrawnRow) -> Document:
@@ -194,6 +265,7 @@ def _row(study: Study, state: State, entry: DrawnRow) -> Document:
     return {
         **{name: value(study, state, entry, given) for name, value in _OWN.items()},
         "answers": {name: study.config.class_name(answer.code) for name, answer in given.items()},
+        "why": reasons(study, state, entry.index),
         "flags": sum(flag.open for flag in state.flags.of_row(entry.index)),
         "via": {name: answer.link for name, answer in given.items() if answer.link},
     }
@@ -259,6 +331,7 @@ def row_history(study: Study, row: int) -> Document:
         state = study.state()
         place = state.log.position.get(row)
         found = None if place is None else _row(study, state, state.log.entries[place])
+        why = reasons(study, state, row)
         mark = state.known.rows.get(row)
         known = None if mark is None else known_dict(study, mark)
     with study.store.read() as turn:
@@ -266,6 +339,7 @@ def row_history(study: Study, row: int) -> Document:
     return {
         "row": row,
         "now": found,
+        "why": why,
         "known": known,
         "history": [_happened(study, row, event) for event in events],
     }

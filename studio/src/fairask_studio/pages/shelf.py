@@ -123,7 +123,15 @@ class Shelf(ABC):
                 pool = study.store.read_pool()
             Store.create(target, pool, StudyCreated(config), who)
             if (Path(source) / "media").is_dir():  # a database has none
-                shutil.copytree(Path(source) / "media", Path(target) / "media")
+                try:
+                    shutil.copytree(Path(source) / "media", Path(target) / "media")
+                except BaseException as error:  # no study without its images
+                    shutil.rmtree(target, ignore_errors=True)
+                    if not isinstance(error, OSError):
+                        raise
+                    raise StudyError(
+                        f"the images of {name!r} cannot be copied: {error.strerror or error}"
+                    ) from error
 
     def delete(self, name: str, typed: str) -> None:
         """Delete a study and its labels, if its name was typed."""

@@ -46,5 +46,5 @@ function grouped(events) {
 export function feed(events, classes) {
   if (!events.length) return [el("li", { class: "empty" }, "Nothing yet.")];
   return grouped(events).slice(0, MOST).map(({ event: e, count, total }) => el("li", { class: e.kind }, el("span", {}, el("span", { class: "who", dir: "auto" }, e.who),
-    el("span", { dir: "auto" }, STORIES[e.kind]?.(e, classes, count, total) ?? e.kind, e.note ? ` (“${e.note}”)` : "")), el("time", { datetime: e.at }, ago(e.at))));
+    el("span", { dir: "auto" }, STORIES[e.kind]?.(e, classes, count, total) ?? e.kind, e.note ? `, with a note: ${e.note}` : "")), el("time", { datetime: e.at }, ago(e.at))));
 }

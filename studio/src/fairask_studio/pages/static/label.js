@@ -184,7 +184,7 @@ function showProgress(progress) {
   $("bar").setAttribute("aria-valuenow", share.toFixed(0));
   $("bar").firstElementChild.style.width = `${share}%`;
   const people = progress.people > 1 ? `, ${progress.people} people labelling` : "";
-  $("progress").textContent = `${number(progress.labels)} of ${number(progress.budget)}, batch ${Math.max(progress.batch, 1)}${people}, ${number(progress.mine)} by you`;
+  $("progress").textContent = `${number(progress.labels)} of ${number(progress.budget)}, batch ${Math.max(progress.batch, 1)}${people}, ${number(progress.mine)} by you${progress.skipped ? `, ${number(progress.skipped)} skipped` : ""}`;
 }
 
 function blank(...words) {

@@ -58,10 +58,14 @@ function lead(status, story) {
 function settle(story) {
   flags(story.flags);
   $("disagreements").hidden = !story.disagreements;
-  fill($("disagreements"), count(story.disagreements), el("a", { href: `${root}/rows?disagree=true` }, story.disagreements === 1 ? "row on which people disagree" : "rows on which people disagree"));
+  fill($("disagreements"), count(story.disagreements), el("a", { href: `${root}/rows?view=inbox&disagree=true` }, story.disagreements === 1 ? "row on which people disagree" : "rows on which people disagree"));
+  $("notes").hidden = !story.notes;
+  fill($("notes"), count(story.notes), el("a", { href: `${root}/rows?view=inbox&note=true` }, story.notes === 1 ? "row with a note" : "rows with a note"));
+  $("inbox").hidden = !story.inbox;
+  fill($("inbox"), el("a", { href: `${root}/rows?view=inbox` }, `Inbox: ${number(story.inbox)} ${story.inbox === 1 ? "row" : "rows"}`));
   $("wrong").hidden = !story.wrong.length;
   fill($("wrong"), count(story.wrong.length), el("a", { href: `${root}/people` }, story.wrong.length === 1 ? "person below your share of right gold rows" : "people below your share of right gold rows"), el("ul", {}, story.wrong.map((p) => el("li", { dir: "auto" }, `${p.name} was right on ${number(p.right)} of ${number(p.asked)} gold rows.`))));
-  $("settle").hidden = ["flags", "disagreements", "wrong", "proxies"].every((id) => $(id).hidden);
+  $("settle").hidden = ["flags", "disagreements", "notes", "wrong", "proxies"].every((id) => $(id).hidden);
 }
 const count = (n) => el("strong", { class: "count" }, number(n));
 
@@ -70,8 +74,8 @@ function flags(open) {
   $("flags").hidden = !open.length;
   const waiting = open.filter((flag) => flag.waits);
   const first = [...waiting, ...open.filter((flag) => !flag.waits)].slice(0, 3);
-  fill($("flags"), count(open.length), el("a", { href: `${root}/rows?flag=open` }, open.length === 1 ? "open flag" : "open flags"), waiting.length ? (open.length === 1 ? ", without an answer" : `, ${number(waiting.length)} of them without an answer`) : ", all answered, none resolved",
-    el("ul", {}, first.map((flag) => el("li", {}, el("a", { href: `${root}/rows?flag=open#${flag.row}` }, `Row ${number(flag.row)}`), el("span", { dir: "auto" }, ` ${flag.who}: ${flag.comments[0].text.slice(0, 140)}`)))));
+  fill($("flags"), count(open.length), el("a", { href: `${root}/rows?view=inbox&flag=open` }, open.length === 1 ? "open flag" : "open flags"), waiting.length ? (open.length === 1 ? ", without an answer" : `, ${number(waiting.length)} of them without an answer`) : ", all answered, none resolved",
+    el("ul", {}, first.map((flag) => el("li", {}, el("a", { href: `${root}/rows?view=inbox#${flag.row}` }, `Row ${number(flag.row)}`), el("span", { dir: "auto" }, ` ${flag.who}: ${flag.comments[0].text.slice(0, 140)}`)))));
 }
 
 const COMPONENTS = { uniform: "first batch", diff: "where models disagree", fair: "all groups alike", ranked: "ranked", audit: "audit" };

@@ -13,7 +13,9 @@ const reached = () => $("address").elements.address.defaultValue || location.ori
 const alone = () => /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(reached());
 function where() {
   $("alone").hidden = !alone();
-  $("address-said").textContent = alone() ? `${reached()}, this computer only` : reached();
+  $("address-box").hidden = alone();
+  $("address-said").textContent = reached();
+  (alone() ? $("step-address") : $("address-box")).append($("address"), $("address-refused"));
 }
 const invite = async (name) => `${reached()}${root}${(await post(`${path(name)}/invitation`, { hours: 72 })).path}`;
 const copied = (text, words = "Copy") => {
@@ -38,7 +40,7 @@ let here = new Set(); // names of those who can sign in
 async function links(names, role) {
   const lines = [], refused = [];
   for (const name of names) {
-    if (here.has(name)) { refused.push(`${name} is here already: “Link” below makes a new link.`); continue; }
+    if (here.has(name)) { refused.push(`${name} is here already: “New link” below makes another.`); continue; }
     try {
       await post("/people", { name, role });
       lines.push([name, await invite(name)]);
@@ -95,17 +97,20 @@ const act = (action) => () => action().then(() => alertUser(null)).catch(fail);
 
 function people(list) {
   if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
-  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take away…") : "",
-    p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
+  // Nobody removes herself or gives up her role by accident: another owner can.
+  const me = document.querySelector('meta[name="person"]').content;
+  const button = (offered, words, whose, action, quiet = null) => (offered ? el("button", { type: "button", class: quiet, onclick: act(action), "aria-label": whose }, words) : el("span", {}));
+  const buttons = (p) => el("span", { class: "row-buttons" }, button(p.role, "New link", `New link for ${p.name}`, () => link(p.name)), button(p.labels + p.skips, "Take away answers…", `Take away answers of ${p.name}`, () => take(p)), button(p.role && p.name !== me, "Remove", `Remove ${p.name}`, () => drop(p.name), "quiet"));
   const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
   // Right answers to gold rows, with the limits of the share.
   const gold = (p) => (p.gold === null ? "–" : el("span", { class: p.gold.below ? "bad-word" : null }, `${number(p.gold.right)} of ${number(p.gold.asked)}${p.gold.below ? ": too few" : ""}`, p.gold.asked ? el("div", { class: "hint small" }, `${percent(p.gold.low, 0)} to ${percent(p.gold.high, 0)}`) : ""));
-  const known = list.some((p) => p.gold !== null);
-  const role = (p) => (owns && p.role ? el("select", { "aria-label": `Role of ${p.name}`, onchange: (event) => put(path(p.name), { role: event.target.value }).then(() => { alertUser(null); say(`${p.name} is ${event.target.value} from now on.`); }).catch((error) => { fail(error); event.target.blur(); return load(); }) }, ROLES.map((one) => el("option", { value: one, selected: one === p.role }, one))) : p.role ?? "–");
+  const known = list.some((p) => p.gold !== null), shared = list.some((p) => p.pairs);
+  const alone = Number($("people").dataset.overlap) > 1 ? "No row has two answers yet, so agreement is not measured." : "Each row is answered once, so agreement is not measured.";
+  const role = (p) => (owns && p.role && p.name === me ? `${p.role} (you)` : owns && p.role ? el("select", { "aria-label": `Role of ${p.name}`, onchange: (event) => put(path(p.name), { role: event.target.value }).then(() => { alertUser(null); say(`${p.name} is ${event.target.value} from now on.`); }).catch((error) => { fail(error); event.target.blur(); return load(); }) }, ROLES.map((one) => el("option", { value: one, selected: one === p.role }, one))) : p.role ?? "–");
   const offered = (p) => (owns ? [buttons(p)] : []);
-  const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
-  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agreement" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(titles, rows, "People"));
+  const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, ...(shared ? [{ number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }] : []), ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
+  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, ...(shared ? [{ number: "Agreement" }] : []), ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
+  return el("div", {}, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(titles, rows, "People")), shared ? "" : el("p", { class: "hint small" }, alone));
 }
 
 async function drop(name) {
@@ -161,6 +166,7 @@ async function load() {
   fill($("people"), people(known));
   bias(known);
   taken(Array.isArray(away) ? away : Object.values(away));
+  if (owns) $("first-owner").hidden = known.some((p) => p.role);
   if (owns && !known.some((p) => p.role)) $("new-person").elements.role.value = "owner"; // the first one must be
 }
 
@@ -190,18 +196,18 @@ $("new-person")?.addEventListener("submit", async (event) => {
   } catch (error) { fail(error); }
 });
 
-if (owns) where();
+if (owns) { where(); $("for-others").after(copied($("for-others").textContent)); }
 $("address")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const field = event.target.elements.address;
   try {
     field.defaultValue = (await put("/address", { address: field.value })).address;
     field.value = field.defaultValue;
-    $("address-refused").textContent = "";
+    $("address-refused").hidden = true;
     $("address-box").open = false;
     where();
     say("The address is saved.");
-  } catch (error) { $("address-refused").textContent = error.message; }
+  } catch (error) { $("address-refused").textContent = error.message; $("address-refused").hidden = false; }
 });
 
 if (owns) $("new-program").elements.until.valueAsNumber = Date.now() + 90 * 86400e3;
