@@ -115,12 +115,19 @@ def _one_fails(page: Page) -> None:
 def _choose_file(page: Page) -> None:
     rng = random.Random(2)
     said = [f'"{rng.choice(SENTENCES)} {rng.choice(SENTENCES)}"' for _ in range(200)]
-    lines = [f"{words},{'wm'[i % 2]},{20 + i % 60}" for i, words in enumerate(said)]
-    csv = "\n".join(["comment,gender,age", *lines])
+    known = [
+        ("yes" if "never" in words or "waited" in words else "no") if i < 120 else ""
+        for i, words in enumerate(said)
+    ]
+    lines = [f"{words},{'wm'[i % 2]},{20 + i % 60},{known[i]}" for i, words in enumerate(said)]
+    csv = "\n".join(["comment,gender,age,complaint", *lines])
     page.set_input_files("#file", {"name": "comments.csv", "mimeType": "text/csv", "buffer": csv.encode()})
     page.wait_for_selector("#make")
     page.check("input[value=gender]")
     page.fill("#question", "Is this a complaint?")
+    page.select_option("#labels", "complaint")
+    page.fill("#budget", "60")
+    page.wait_for_selector("#forecast-chart svg", timeout=120_000)
 
 
 #: Where a view is, what is there when it has loaded, and what is done to it then.
@@ -132,7 +139,7 @@ VIEWS: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "signin": ("/signin", "#token", None),
     "ended": ("/signin?ended", "#token", None),
     "overview-first": ("/overview", _LEAD, None),
-    "model-first": ("/model", "main p", None),
+    "model-first": ("/model", "#standing", None),
     "label-text": ("/label", READY["label"], None),
     "label-image": ("/label", READY["label"], None),
     "label-audio": ("/label", READY["label"], None),
@@ -153,9 +160,9 @@ VIEWS: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "rows-open": ("/rows?view=inbox", READY["rows"], _open_row),
     "people": ("/people", READY["people"], None),
     "model-mid": ("/model", READY["model"], None),
-    "certificate-before": ("/certificate", "#audit-why:has-text('to begin with')", None),
+    "certificate-before": ("/certificate", "#start", None),
     "settings": ("/settings", "#preview-card .body", None),
-    "certificate-during": ("/certificate", "main h2", None),
+    "certificate-during": ("/certificate", "main .advice", None),
     "overview-audit": ("/overview", READY["overview"], None),
     "certificate-after": ("/certificate", ".verdict h2", None),
     "overview-after": ("/overview", READY["overview"], None),
@@ -315,7 +322,7 @@ def comments(folder: Path, kind: str) -> Study:
     (folder / "media").mkdir(exist_ok=True)
     for name in values if made else []:
         (folder / "media" / name).write_bytes(made(int(name[:-4])))
-    study.draw(20)
+    study.draw(25)
     return study
 
 
@@ -400,7 +407,7 @@ def visits(folder: Path, wanted: Callable[[str], bool]) -> Iterator[_Visit]:
                 (folder / file).write_bytes(file_bytes(study, file))
             yield lambda: None, folder.as_uri(), list(files)
     if wanted("demo"):
-        demo = [sys.executable, "-m", "fairask", "demo", "--trials", "2", "--quiet"]
+        demo = [sys.executable, "-m", "fairask", "demo", "--quiet"]
         subprocess.run([*demo, "--out", str(folder / "demo.html")], check=True)
         yield lambda: None, folder.as_uri(), ["demo"]
 
@@ -461,6 +468,7 @@ def _to_folder(page: Page, to: Path) -> None:
     assert page.viewport_size is not None
     if (wide := page.evaluate("document.documentElement.scrollWidth")) > page.viewport_size["width"]:
         print(f"{to.name}: {wide} pixels wide")
+    page.evaluate("scrollTo(0, 0)")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.wait_for_timeout(100)

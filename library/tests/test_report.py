@@ -149,7 +149,7 @@ def test_a_baseline_that_never_gets_there_or_is_better_is_said_to_be(comparison:
     worse = [run("passive", t, [0.5, 0.5], [0.1, 0.1]) for t in (0, 1)]
     better = [run("passive", t, [0.9, 0.9], [0.1, 0.1]) for t in (0, 1)]
     fare = comparison.of("fare")
-    assert "is not reached within" in replace(comparison, runs=fare + worse).findings()[0]
+    assert "does not reach FARE's accuracy" in replace(comparison, runs=fare + worse).findings()[0]
     assert "saves none" in replace(comparison, runs=fare + better).findings()[0]
 
 

@@ -132,7 +132,7 @@ def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
         expect(ada.locator("#known")).to_contain_text("A **clear** case.")
         ada.set_input_files("#known-file [name=file]", file)
         ada.check("#known-file [name=unchecked]")
-        ada.get_by_role("button", name="Bring in").click()
+        ada.get_by_role("button", name="Import").click()
         expect(ada.locator("#known-said")).to_have_text("20 rows are marked; 21 in all.")
         faultless(ada, "settings-known")
 

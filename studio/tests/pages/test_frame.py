@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import re
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio.pages import frame
 from fairask_studio.pages.access import PAGES
 from fairask_studio.pages.frame import files, imported, static_digest
 
@@ -37,3 +39,14 @@ def test_the_script_of_a_page_is_under_60_kb_and_named_in_it(client: TestClient,
 def test_long_answers_are_packed(client: TestClient) -> None:
     found = client.get("/api/openapi.json")
     assert found.headers["content-encoding"] == "gzip"
+
+
+def test_a_style_sheet_is_sent_without_what_is_for_readers_of_the_source_and_says_the_same() -> None:
+    source = (Path(frame.__file__).parent / "static" / "studio.css").read_text()
+    sent = files()["studio.css"].data.decode()
+    assert "/*" in source
+    assert "/*" not in sent
+    plain = re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL)
+    assert re.sub(r"\s", "", sent) == re.sub(r"\s", "", plain)
+    for kept in ("margin:0 auto", 'content:" ✓"', "not(.view-label) .sound", "calc(100% - 1rem)"):
+        assert kept in sent

@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.routing import BaseRoute
 
+from fairask.report.words import question_sentence
 from fairask_studio import Study
 from fairask_studio.connect.labelstudio import Predictor
 from fairask_studio.connect.webhook import Webhooks
@@ -67,15 +68,6 @@ def readyz(request: Request) -> JSONResponse:
         200 if ready else 503,
         None if ready else {"Retry-After": "5"},
     )
-
-
-#: What is compared between groups, in words.
-_METRICS = {
-    "tprp": "between groups, among rows of the positive class",
-    "fprp": "between groups, among rows of the negative class",
-    "eo": "between groups, among rows of either class",
-    "dp": "between groups, among all rows",
-}
 
 
 @views.get("/")
@@ -145,7 +137,7 @@ def show(request: Request, view: str) -> Response:
             for c in config.columns
             if c.role != "protected"
         ],
-        "metric_words": _METRICS[config.learner.metric],
+        "metric_words": question_sentence(config.learner.metric, config.classes),
         "study": access.cookie,
         "local": access.open,
         "demo": request.app.state.robot is not None,

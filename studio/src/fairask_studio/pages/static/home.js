@@ -36,7 +36,7 @@ async function load() {
   const all = await get("/studies");
   all.sort((a, b) => order(a) - order(b));
   const active = all.filter((s) => !s.archived), old = all.filter((s) => s.archived);
-  fill($("studies"), ...(active.length ? active.map(card) : [el("section", { class: "panel" }, el("h2", {}, "No studies yet"), el("p", { class: "hint" }, "A study begins with a table of rows to label: CSV, Excel or Parquet, or a zip with images or audio. “New study” asks for it. “Try the demo” makes a study of 1,000 loans that is ready to label."))]),
+  fill($("studies"), ...(active.length ? active.map(card) : [el("section", { class: "panel" }, el("h2", {}, "No studies yet"), el("p", { class: "hint" }, "In a study people answer a question about rows, a model learns from the answers and treats groups alike, and an audit certifies it. It begins with a table, also with images or audio. The demo is a study of 1,000 loans, ready to label."))]),
     ...(old.length ? [el("details", {}, el("summary", {}, `Archived (${old.length})`), old.map(card))] : []));
 }
 

@@ -13,10 +13,12 @@ async function take(files) {
   try {
     const { id } = await sendTable(files, tell);
     location.assign(`${root}/new?table=${id}`);
-  } catch (error) { tell(error.message, true); }
+  } catch (error) { tell(error.message, true); reader.hidden = false; }
 }
 
-if ($("send")) {
+const reader = $("send")?.querySelector(".buttons"); // for who has no script, and to try again
+if (reader) {
+  reader.hidden = true;
   for (const id of ["file", "folder"]) {
     $(id).addEventListener("change", () => take($(id).files));
     take($(id).files); // chosen before this script ran
@@ -42,6 +44,7 @@ function show() {
   release($("card"));
   fill($("card"), cardBody({ row: preview, fields }));
   $("card-question").textContent = $("question").value || "Your question";
+  fill($("card-answers"), ...["negative", "positive"].map((id) => el("span", { class: "button answer", dir: "auto" }, $(id).value)));
 }
 
 function words() {
@@ -53,8 +56,9 @@ function words() {
   }
   $("metric-words").textContent = `${$("metric").selectedOptions[0].textContent}.`;
   $("tolerance-words").textContent = `If one group has 80 of 100, every other must have at least ${80 - gap} of 100.`;
-  const left = Math.max(table.rows - budget, 0);
-  $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels${left < 500 ? `; ${left ? `${number(left)} rows are left` : "no row is left"} for it` : ""}.`;
+  const left = Math.max(table.rows - budget, 0), few = left < 100 ? "too few for a certificate" : left < 500 ? "which may be too few for a certificate" : "";
+  $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels.${few ? ` ${left ? `Only ${number(left)} rows are` : "No row is"} left for it, ${few}: spend fewer labels, or bring more rows.` : ""}`;
+  $("budget-words").className = few ? "warn" : "hint";
 }
 
 // What the model will learn from, by name; asked again when a column changes its use.
@@ -75,7 +79,7 @@ async function forecast() {
   const label = $("labels").value, grouped = specs().filter((name) => name !== label), mine = ++asked;
   if (!label || !grouped.length) {
     fill($("forecast-chart"));
-    $("forecast").textContent = label ? "Mark a protected column, and it is said here what to expect." : "";
+    $("forecast").textContent = label ? "Mark a protected column, and it is said here what to expect." : "Where some labels are known, choose their column in step 3, and it is said here what to expect.";
     return;
   }
   // What was found before stays until there is something new: the button below does not move under a click.
@@ -118,7 +122,7 @@ if (table) {
   $("make").addEventListener("input", words);
   // What was wrong with a field is said until the field changes.
   $("make").addEventListener("input", ({ target }) => { target.removeAttribute("aria-invalid"); $(`${target.name}-wrong`)?.remove(); });
-  $("question").addEventListener("input", show);
+  for (const id of ["question", "negative", "positive"]) $(id).addEventListener("input", show);
   $("make").addEventListener("submit", () => { $("go").disabled = true; });
   addEventListener("pageshow", () => { $("go").disabled = false; }); // back from the study that was made
   show();

@@ -54,11 +54,13 @@ $("words").addEventListener("submit", async (event) => {
 $("words").addEventListener("input", preview);
 $("budget").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const budget = Number(event.target.elements.budget.value);
+  const { more } = event.target.elements, budget = Number($("budget-now").textContent.replaceAll(/\D/g, "")) + Number(more.value);
   try {
     await put("/settings", { budget });
-    event.target.elements.budget.min = budget;
-    $("budget-saved").textContent = `Saved: ${number(budget)} labels.`;
+    more.max -= more.value;
+    $("budget-now").textContent = number(budget);
+    $("budget-saved").textContent = `Added ${number(Number(more.value))}.`;
+    more.value = "";
     alertUser(null);
   } catch (error) { fail(error); }
 });
