@@ -79,7 +79,7 @@ class Faults(list[str]):
 
     def watch(self, page: Page) -> Page:
         page.on("console", lambda m: m.type == "error" and self.append(m.text))
-        page.on("pageerror", lambda e: self.append(str(e)))
+        page.on("pageerror", lambda e: self.append(e.stack or str(e)))
         return page
 
 

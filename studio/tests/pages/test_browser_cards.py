@@ -28,7 +28,7 @@ def test_a_card_is_set_by_its_content(
         page = new_page(color_scheme="dark")
         page.goto(f"{url}/label")
         seen: set[str] = set()
-        given = 0
+        given, skipped = 0, 0
         while not seen >= {"letter", "arabic", "refused"}:
             words = shown_row(page)
             if "First I waited" in words and "letter" not in seen:
@@ -46,10 +46,12 @@ def test_a_card_is_set_by_its_content(
                 expect(page.locator("#answers .answer:enabled")).to_have_count(0)
                 page.keyboard.press("1")  # nobody judges what they cannot see
                 page.get_by_role("button", name="Skip: picture missing").click()
+                skipped += 1
+                expect(page.locator("#progress")).to_contain_text(f"{skipped} skipped")
             else:
                 page.keyboard.press("1")
-            given += 1
-            expect(page.locator("#progress")).to_contain_text(f"{given} by you")
+                given += 1
+                expect(page.locator("#progress")).to_contain_text(f"{given} by you")
         reasons = {
             a.reason for given in study.state().answers.values() for a in given.values() if a.code == SKIP
         }

@@ -273,3 +273,19 @@ def _check_player(page: Page) -> None:
     expect(player).to_have_js_property("currentTime", 0)
     assert serious(violations(page)) == []
     look(page, "card-audio")
+
+
+def test_no_row_waits_for_the_answers_to_questions(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        held = _held(page, "flags/mine")
+        page.goto(f"{url}/label")
+        shown_row(page)
+        assert len(held) == 1
+        page.evaluate("dispatchEvent(new Event('outbox'))")  # as when another tab has sent something
+        held[0].continue_()
+        expect(page.locator("#answers .answer:enabled")).to_have_count(2)

@@ -209,7 +209,6 @@ async function refill() {
   // The row that is being read stays, even if an earlier one has come back.
   if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
   showProgress(answer.progress);
-  await heard(answer.news);
   if (current()?.row !== before || !cards.length) show();
   if (shown.seen) fetchAhead();
   if (!cards.length && !again && !waiting().length) {
@@ -227,6 +226,7 @@ async function refill() {
       timer = setTimeout(() => guard(refill), 4000);
     }
   } else timer = setTimeout(renew, Math.min(60, answer.hold / 2) * 1000);
+  await heard(answer.news); // last: no row waits for the answers to questions
 }
 
 // Keeps the rows mine while I think, but not when I have left.
