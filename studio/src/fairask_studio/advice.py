@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,8 +38,8 @@ def certificate_of_model(state: State) -> Document | None:
 def known_gap(state: State) -> Document | None:
     """Return the gap of the study's model with its limits: the audit's, once there is a certificate.
 
-    ``by`` says which it is, "audit" or "estimate", and ``rates`` are those that were compared. The upper
-    limit of an audit is a promise, that of an estimate is not.
+    ``by`` says which it is, "audit" or "estimate", and ``rates`` are those that were compared, as they are
+    shown. The upper limit of an audit is a promise, that of an estimate is not.
     """
     made = certificate_of_model(state)
     if made is not None and made["estimate"] is not None:
@@ -49,11 +50,11 @@ def known_gap(state: State) -> Document | None:
             if name in _CONDITIONS and value is not None
         ]
         limits = {"value": made["estimate"], "low": max(made["lower"], 0.0), "high": made["upper"]}
-        return {**limits, "by": "audit", "rates": rates}
+        return {**limits, "by": "audit", "rates": words.shown_rates(rates)}
     guess = None if state.model is None else state.model["estimate"]
     if guess is None or guess["gap"] is None:
         return None
-    return {**guess["gap"], "by": "estimate", "rates": guess["rates"]}
+    return {**guess["gap"], "by": "estimate", "rates": words.shown_rates(guess["rates"])}
 
 
 def beside_of(state: State) -> Beside | None:
@@ -90,9 +91,10 @@ def story_of(state: State) -> Document | None:
     beside = beside_of(state)
     if beside is None:
         return None
-    telling = state.history[-1].get("telling")
+    telling, made = state.history[-1].get("telling"), certificate_of_model(state)
     return {
         "case": beside.case,
+        "worth": beside.worth(None if made is None else made["verdict"]),
         "sentence": beside.sentence(),
         "points": beside.in_points(),
         "answer": beside.answer,
@@ -100,11 +102,15 @@ def story_of(state: State) -> Document | None:
     }
 
 
-def advice_of(state: State, labels: int) -> Advice:
-    """Return one verdict on the study's model and the reason; ``labels`` is how many the study has."""
+def advice_of(state: State, labels: int, instead: Sequence[str] | None = None) -> Advice:
+    """Return one verdict on the study's model and the reason.
+
+    ``labels`` is how many the study has; ``instead`` are the columns from which a model learns that cannot
+    see or hear what people look at.
+    """
     made = certificate_of_model(state)
     proof = made and words.verdict_sentence(made["verdict"], made["lower"], made["upper"], made["delta"])
-    case, reason = _case(state, labels)
+    case, reason = _case(state, labels, instead)
     if made is not None and case == made["verdict"] and state.watch is not None:
         # The certificate is about one day: since then the model's months may have said otherwise.
         case = state.watch["standing"]["verdict"]
@@ -112,32 +118,47 @@ def advice_of(state: State, labels: int) -> Advice:
             proof, reason = state.watch["standing"]["headline"], [words.BEFORE_WATCH, *reason]
     if labels < state.budget and f"{case} so far" in words.ADVICE:
         case = f"{case} so far"
+        reason += [words.PLAIN_SO_FAR] if case == "plain so far" else []
     tone, verdict = words.ADVICE[case]
     return Advice(case, tone, verdict, proof or "", " ".join(reason))
 
 
-def _case(state: State, labels: int) -> tuple[str, list[str]]:
+def _case(state: State, labels: int, instead: Sequence[str] | None) -> tuple[str, list[str]]:
     config, made, beside = state.config, certificate_of_model(state), beside_of(state)
-    if not labels:
-        return "begin", [words.begin_sentence("labels", config.learner.batch_size)]
+    gap, tolerance = known_gap(state), config.learner.tolerance
+    if state.audit is not None and (made is None or made["verdict"] == "undecided"):
+        audit = state.audit.to_dict()
+        standing = "over" if audit["done"] else "under way"
+        return f"audit {standing}", words.audit_sentences(
+            audit["labels"], audit["size"], audit["done"], None if gap is None else gap["value"], tolerance
+        )
     guess = None if state.model is None else state.model["estimate"]
+    if instead is not None and guess is None:
+        images = any(column.display == "image" for column in config.columns)
+        return "unseen" if images else "unheard", [f"It {words.learns_only(instead)}"]
+    if not labels:
+        return "begin", [words.begin_sentence("labels", first_rows(state))]
     if guess is None and made is None:
         return "early", [words.right_sentence(labels, None)]
     right = "" if guess is None else words.right_sentence(labels, guess["accuracy"]["value"])
-    gap, tolerance = known_gap(state), config.learner.tolerance
     apart = [] if gap is None else _apart(gap, config.classes, tolerance)
+    if beside is not None and made is None and beside.plain_is_better:
+        return "plain", [beside.in_points()]
     if beside is not None and beside.case == "no better":
         return "useless", [beside.in_points()]
     if made is not None:
         return made["verdict"], [right, *apart]
-    if beside is not None and beside.plain_is_better:
-        return "plain", [beside.in_points()]
     if gap is None:
         return "unsure", [right, words.NO_GAP]
     found = guess_of(gap)
     fitted = state.model or {}
     case = _standing(found, tolerance, fitted)
     return case, [right, *apart, words.allowed_sentence(found, tolerance, fitted)]
+
+
+def first_rows(state: State) -> int:
+    """Return how many rows are drawn at random before there is a model."""
+    return min(state.config.learner.batch_size, state.budget, state.config.rows)
 
 
 def _apart(gap: Document, classes: tuple[str, str], tolerance: float) -> list[str]:
@@ -167,6 +188,9 @@ class Step:
 #: Cases in which a certificate is about the study's model.
 JUDGED = ("certified", "refuted", "undecided")
 
+#: Cases in which labels would teach a model nothing of what people look at.
+BLIND = ("unseen", "unheard")
+
 #: Cases in which an audit is the next step once the budget is spent.
 AUDITABLE = ("within", "unsure")
 
@@ -174,7 +198,9 @@ _MORE_LABELS = Step("Add labels to the budget", "settings#budget", "More labels 
 
 #: What to do next once the budget is spent, by the study's advice.
 _NEXT = {
-    "certified": Step("Download the model", "api/export/model.skops", "It stays as it is until another fit."),
+    "certified": Step(
+        "Download the model", "api/export/model.skops", "It stays the study's model until you train another."
+    ),
     "refuted": _MORE_LABELS,
     "undecided": Step("Audit with more labels", "certificate", "The labels so far cannot tell."),
     "useless": _MORE_LABELS,
@@ -185,7 +211,9 @@ _NEXT = {
     ),
     "above": _MORE_LABELS,
     "short": _MORE_LABELS,
-    "early": Step("Wait for the model", "model", "A model is fitted when the first batch is answered."),
+    "early": Step(
+        "Wait for the model", "model", "The first model is trained when the first batch is answered."
+    ),
 }
 _AUDIT = Step("Start an audit", "certificate", "The budget is spent. An audit tells what can be promised.")
 
@@ -195,11 +223,11 @@ def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
     audit, case = status["audit"], status["advice"]["case"]
     if audit is not None:
         if audit["done"]:
-            return Step("Issue the certificate", "certificate", "The audit has decided, or spent its labels.")
+            return Step("Issue the certificate", "certificate", "It ends the audit.")
         missing = audit["size"] - audit["labels"]
-        return Step(
-            "Label the audit's rows", "label", f"An audit is under way: at most {missing:,} more labels."
-        )
+        return Step("Label the audit's rows", "label", f"At most {missing:,} more labels.")
+    if case in BLIND:
+        return Step("Make a study with embeddings", "new", words.EMBED)
     if case in JUDGED:
         return _NEXT[case]
     if not status["complete"]:

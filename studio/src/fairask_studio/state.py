@@ -118,6 +118,7 @@ class OpenAudit:
             "labels": audit.n_labels,
             "looks": len(audit.schedule.totals),
             "look": audit.look,
+            "next_look": None if self.done else audit.schedule.totals[audit.look],
             "found": None
             if found is None
             else {

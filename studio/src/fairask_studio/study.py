@@ -960,6 +960,7 @@ class Study:
         with self.lock:
             state = self.state()
             config = state.config
+            unseen = unseen_columns(config, self.encoder)
             labelled = [entry for entry in state.log.entries if entry.state == LABELLED]
             got = Counter(int(self.codes[entry.index]) for entry in labelled)
             split = Counter((int(self.codes[entry.index]), entry.component) for entry in labelled)
@@ -1006,9 +1007,9 @@ class Study:
                 "history": list(state.history),
                 "story": story_of(state),
                 "gap": known_gap(state),
-                "advice": asdict(advice_of(state, len(labelled))),
+                "advice": asdict(advice_of(state, len(labelled), self.encoder.columns if unseen else None)),
                 "safety": _safety(state),
-                "unseen": unseen_columns(config, self.encoder),
+                "unseen": unseen and f"{unseen} {EMBED}",
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
@@ -1088,7 +1089,7 @@ def unseen_columns(config: Config, encoder: Encoder) -> str | None:
     some = [column for column in config.columns if column.role in ("feature", "shown")]
     unseen = {column.name: column.display for column in some if column.display in MEDIA}
     embedded = any(isinstance(part, Vector) for part in encoder.parts)
-    return f"{unseen_sentence(unseen, encoder.columns)} {EMBED}" if unseen and not embedded else None
+    return unseen_sentence(unseen, encoder.columns) if unseen and not embedded else None
 
 
 def _propose(learner: FairActiveLearner, n: int) -> happened.RowsDrawn:

@@ -38,7 +38,7 @@ READY = {
     "overview": "#curves svg",
     "rows": "#rows tbody tr",
     "model": "#details:not([aria-busy]) .panel",
-    "certificate": "#audit-size",
+    "certificate": "#start",
     "people": "#people table",
     "settings": "main form",
 }
@@ -47,7 +47,7 @@ EMPTY = {
     "label": "#card:has-text('Choosing the next rows')",
     "overview": "main:has-text('so that nothing is assumed')",
     "rows": "main:has-text('No such rows yet')",
-    "model": "main:has-text('A model is fitted when')",
+    "model": "main:has-text('The first model is trained when')",
     "certificate": "main:has-text('No certificate yet')",
     "people": "#people:has-text('Nobody yet')",
     "settings": READY["settings"],

@@ -202,7 +202,7 @@ def test_reading_begins_when_all_images_are_there(
         expect(page.locator("#progress")).to_contain_text("1 by you")
         assert study.status()["labels"] == 1
         page.goto(f"{url}/model")  # before there is one, too
-        expect(page.locator("main")).to_contain_text("The model cannot see the images in 'photo'")
+        expect(page.locator("main")).to_contain_text("The model cannot see the images")
 
 
 def test_a_picture_that_is_missing_can_be_skipped_on_a_phone(

@@ -15,6 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study, StudyError
+from fairask_studio.advice import next_step
 from fairask_studio.pages import create_app
 from studio.tests.pages.conftest import bearer, signed
 
@@ -184,12 +185,16 @@ def test_guidelines_are_shown_and_every_version_is_in_the_log(make: Make) -> Non
 
 def test_a_study_of_images_says_that_its_model_cannot_see_them(make: Make) -> None:
     photos = {"photo": [f"{i % 3}.png" for i in range(40)], "sex": ["f", "m"] * 20}
-    with pytest.raises(StudyError, match="cannot see the images in 'photo', and no other column is left"):
+    with pytest.raises(StudyError, match="cannot see the images in “photo”, and no other column is left"):
         make(table=photos, budget=10)
     study = make(table={**photos, "age": [20 + i % 30 for i in range(40)]}, budget=10)
     assert study.encoder.columns == ["age"]  # and not the names of files
     said = study.status()["unseen"]
-    assert said.startswith("The model cannot see the images in 'photo'; it learns only from 'age'. Add embed")
+    assert said.startswith("The model cannot see the images in “photo”; it learns only from “age”. Add embed")
+    advice = study.status()["advice"]
+    assert advice["verdict"] == "The model cannot see the images"
+    assert advice["reason"] == "It learns only from “age”."
+    assert next_step(study.status()).words == "Make a study with embeddings"
     with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
         assert signed(client).get("/api/status").json()["unseen"] == said
 
@@ -210,7 +215,7 @@ def test_a_recording_is_sent_as_one_and_its_model_cannot_hear_it(make: Make) -> 
     study = calls(make)
     assert study.encoder.columns == ["age"]
     assert study.status()["unseen"].startswith(
-        "The model cannot hear the recordings in 'call'; it learns only"
+        "The model cannot hear the recordings in “call”; it learns only"
     )
     with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
         signed(client)
@@ -223,7 +228,7 @@ def test_a_recording_is_sent_as_one_and_its_model_cannot_hear_it(make: Make) -> 
         )  # fmt: skip
         field = next(f for f in client.get("/api/rows/0").json()["fields"] if f["name"] == "call")
         assert (field["display"], field["value"]) == ("audio", "audio")  # a name could tell the group
-    with pytest.raises(StudyError, match="cannot hear the recordings in 'call', and no other column is left"):
+    with pytest.raises(StudyError, match="cannot hear the recordings in “call”, and no other column is left"):
         make(table={"call": [f"{i}.mp3" for i in range(40)], "sex": ["f", "m"] * 20}, budget=10)
 
 

@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study
-from fairask_studio.advice import advice_of, known_gap, next_step
+from fairask_studio.advice import advice_of, known_gap, next_step, story_of
 from fairask_studio.config import Config
 from fairask_studio.events import Document
 from fairask_studio.pages.desk import Desk
@@ -54,7 +54,7 @@ def _state(
     }  # fmt: skip
     config = Config.make(protected="sex", classes=("no", "yes"), tolerance=0.1, budget=80, rows=1000)
     made = {"config": config, "history": [model], "model": model, "certificates": [], "budget": 80,
-            "watch": None, **changes}  # fmt: skip
+            "watch": None, "audit": None, **changes}  # fmt: skip
     return SimpleNamespace(**made)
 
 
@@ -96,8 +96,8 @@ def test_the_reason_says_what_the_numbers_mean() -> None:
         return advice_of(_state(gap), 80).reason  # type: ignore[arg-type]
 
     assert reason(0.13, 0.07, 0.19) == (
-        "Right for about 85 of 100. Of rows that are “yes”, it says “yes” for 80 of 100 in group women and "
-        "93 of 100 in group men: 13 points apart; you allow 10 points. Too few labels to be sure."
+        "Right for about 85 of 100. Of rows that are “yes”, it says “yes” for 93.0 of 100 in group men and "
+        "80.0 of 100 in group women: 13 points apart; you allow 10 points. Too few labels to be sure."
     )
     assert "by labels and pool together that is not sure" in reason(0.02, 0.0, 0.08)
     within = advice_of(_state((0.02, 0.0, 0.08), feasible=True), 80).reason  # type: ignore[arg-type]
@@ -123,7 +123,66 @@ def test_a_study_gives_one_verdict() -> None:
     useless = _state((0.0, 0.0, 0.1))
     useless.model["estimate"]["constant"]["accuracy"] = 0.85
     assert case(useless) == "useless"
+    both = _state((0.097, 0.0, 0.3), (0.88, 0.039))
+    both.model["estimate"]["constant"]["accuracy"] = 0.86
+    assert case(both) == "plain", "as fair, more accurate, and better than a constant answer"
+    assert case(both, 40) == "plain so far"
+    said = advice_of(both, 80).reason  # type: ignore[arg-type]
+    assert said.startswith("A model without a limit on the gap is as fair by these labels: 3.9 points apart")
+    assert said.endswith("always answering “yes” is right for 86 of 100 without any label.")
+    both.model["estimate"]["constant"]["accuracy"] = 0.88
+    assert case(both) == "useless", "nothing is better than the constant answer"
     assert case(_state((0.0, 0.0, 0.1), history=[], model=None), 0) == "begin"
+
+
+def test_whether_a_fair_model_is_worth_it_is_always_answered() -> None:
+    def worth(gap: tuple[float, float, float], plain: tuple[float, float], **changes: Any) -> str:
+        found = story_of(_state(gap, plain, **changes))  # type: ignore[arg-type]
+        assert found is not None
+        return str(found["worth"])
+
+    chance = "The difference may be chance."
+    assert worth((0.097, 0.0, 0.3), (0.88, 0.039)).startswith("Not by these labels")
+    assert worth((0.097, 0.0, 0.3), (0.88, 0.039)).endswith(chance)
+    assert worth((0.097, 0.0, 0.3), (0.853, 0.039)).startswith("It makes no difference by these labels")
+    assert worth((0.05, 0.0, 0.3), (0.88, 0.13)).endswith("That may be chance.")
+    above = worth((0.15, 0.0, 0.3), (0.88, 0.13))
+    assert above.startswith("Not yet, by estimate"), "as fair is not said of two models above the limit"
+    assert "as fair" not in above
+    assert worth((0.05, 0.0, 0.3), (0.88, 0.07)).startswith("Cannot tell yet")
+    certified = [_certificate("certified")]
+    assert worth((0.05, 0.0, 0.3), (0.88, 0.04), certificates=certified).startswith("Yes: this model has a")
+
+
+def test_while_an_audit_runs_it_is_the_verdict() -> None:
+    class Audit:
+        def __init__(self, labels: int, done: bool) -> None:
+            self.labels, self.done = labels, done
+
+        def to_dict(self) -> Document:
+            return {"labels": self.labels, "size": 600, "done": self.done}
+
+    state = _state((0.05, 0.0, 0.34), feasible=True, audit=Audit(100, done=False))
+    found = advice_of(state, 80)  # type: ignore[arg-type]
+    assert (found.tone, found.verdict) == ("open", "An audit is under way")
+    assert found.reason == (
+        "100 of at most 600 rows are answered; the audit decides. The estimate before it: 5 points apart; "
+        "you allow 10 points."
+    )
+    state.audit = Audit(360, done=True)
+    assert advice_of(state, 80).verdict == "The audit has ended"  # type: ignore[arg-type]
+    state.certificates = [_certificate("certified")]
+    assert advice_of(state, 80).case == "certified", "another audit does not take a certificate away"  # type: ignore[arg-type]
+
+
+def test_rates_are_shown_so_that_they_differ_by_the_gap_that_is_shown() -> None:
+    state = _state((0.0502, 0.0, 0.3))
+    for rate, value in zip(state.model["estimate"]["rates"], (0.9376, 0.8874), strict=True):
+        rate["value"] = value
+    gap = known_gap(state)  # type: ignore[arg-type]
+    assert gap is not None
+    high, low = (round(100 * rate["value"], 1) for rate in gap["rates"])
+    assert round(high - low, 1) == round(100 * gap["value"], 1) == 5.0
 
 
 def test_after_an_audit_its_estimate_is_the_gap() -> None:

@@ -185,9 +185,9 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
         "report.html", "model.skops", "model-card.html",
     }  # fmt: skip
     card = (tmp_path / "out" / "model-card.html").read_text()
-    assert "It answers “bad” or “good” for a row. Model 1, fitted on 60 labels" in card
+    assert "It answers “bad” or “good” for a row. Model 1, trained on 60 labels" in card
     assert all(f"<li>{name}</li>" in card for name in ("income", "debt", "job"))
-    assert "up to 10 points. That gap is" in card
+    assert "Allowed gap: 10\u00a0points. The gap: of rows that are “good”" in card
     assert "The groups, by sex: f, m." in card
     assert "None: this model has not been audited" in card
     model = load_model(tmp_path / "out" / "model.skops")

@@ -77,7 +77,7 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     story = study.status()["story"]
     assert story["points"] in page.text
     constant = last["estimate"]["constant"]["accuracy"]
-    assert f"right answers of always “{story['answer']}” {100 * constant:.1f} %" in page.text
+    assert f"right answers, always “{story['answer']}” {100 * constant:.1f} %" in page.text
     plain = last["estimate"]["plain"]["accuracy"]
     assert f"a model without a limit on the gap {100 * plain['value']:.1f} %" in page.text
     order = [page.text.index(words) for words in ("What to do", "As labels came in", "Proof", "Appendix:")]
@@ -137,6 +137,14 @@ def test_the_certificate_is_in_it(make: Make) -> None:
     assert study.state().model["digest"] in paper  # type: ignore[index]
     card = _Page(card_html(study)).text
     assert "What it learns from income debt job" in card
+    assert all(limit in card for limit in CERTIFICATE_LIMITS)
+    before = 100 - made.n_labels
+    counted = f"100 labels: {made.n_labels} of the audit, which trained nothing, and {before} of before"
+    assert counted in paper
+    assert counted in card
+    for page in (paper, card):
+        assert f"sha256 of the pool {study.config.pool_sha256}" in page
+    assert "They are no certificate" not in card
     assert "sex (it names the group)" in card
 
 

@@ -348,6 +348,39 @@ def plan_audit(
     return plan_rows(rows, asked, budgets, n_audits)
 
 
+def chances_to_certify(
+    pred: ArrayLike,
+    groups: ArrayLike,
+    plan: AuditPlan,
+    gap: float,
+    budgets: Sequence[int],
+    *,
+    n_audits: int = 300,
+    pos_label: object = None,
+) -> list[float]:
+    """Return the share of simulated audits of each budget that certify a model with this gap.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> pred, groups = rng.integers(0, 2, 4000), rng.integers(0, 2, 4000)
+    >>> alike = chances_to_certify(pred, groups, AuditPlan(), 0.0, [800], n_audits=100)
+    >>> apart = chances_to_certify(pred, groups, AuditPlan(), 0.15, [800], n_audits=100)
+    >>> alike[0] > 0.7, apart[0] < 0.05
+    (True, True)
+    """
+    rows = PoolRows.of_arrays(
+        pred, groups, pos_label=pos_label, seed=_needs_labels(plan).random_state, score=None
+    )
+    found = []
+    for budget in budgets:
+        now = replace(plan, budget=min(int(budget), int(rows.counts.sum())), also=())
+        strata = Strata.of_rows(rows, seed=now.random_state, bins=1, most=0)
+        share = np.where(strata.layout.decision[0] == 1, ASSUMED[1], ASSUMED[0])
+        found.append(_chances(now, strata, share, gap, n_audits)[0])
+    return found
+
+
 def plan_rows(rows: PoolRows, plan: AuditPlan, budgets: Sequence[int], n_audits: int) -> BudgetTable:
     """Say what each budget would buy on rows whose labels are not known, as :func:`plan_audit`."""
     asked, total = _needs_labels(plan), int(rows.counts.sum())

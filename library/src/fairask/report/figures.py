@@ -534,7 +534,8 @@ def draw_estimates(
     """Draw estimates against labels, right answers above, the gap below in points, each with its interval.
 
     ``accuracy`` and ``gap`` are of shape (rounds, 3): the estimate, its lower and its upper end, NaN where a
-    round has none. ``audited`` is what an audit found: labels, gap, lower and upper end.
+    round has none. ``audited`` is what an audit found: its labels, the gap, the lower and the upper end. It
+    stands at the right, in a column of its own, for its labels trained nothing.
 
     >>> guess = np.array([[0.7, 0.6, 0.8], [0.8, 0.7, 0.9]])
     >>> figure = draw_estimates([50, 75], guess, guess, tolerance=0.1, strategy="fare")
@@ -546,26 +547,35 @@ def draw_estimates(
         color = method_color(strategy)
         for axis, values in ((top, accuracy), (bottom, gap)):
             axis.fill_between(labels, values[:, 1], values[:, 2], color=color, alpha=0.15, linewidth=0)
-            axis.errorbar(  # a single round has no band to fill
-                labels, values[:, 0], np.abs(values[:, 1:] - values[:, :1]).T, fmt="none",
-                ecolor=color, alpha=0.35, linewidth=1.2,
-            )  # fmt: skip
+            if len(labels) == 1:  # a single round has no band to fill
+                error = np.abs(values[:, 1:] - values[:, :1]).T
+                axis.errorbar(
+                    labels, values[:, 0], error, fmt="none", ecolor=color, alpha=0.35, linewidth=1.2
+                )
             axis.plot(labels, values[:, 0], color=color, marker="o", markersize=4)
         top.set_title("Right answers")
         top.yaxis.set_major_formatter(in_percent)
         bottom.set_title("Gap between groups, in points")
         bottom.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
-        bottom.set_xlabel("labels")
+        bottom.set_xlabel("labels to train")
+        last = max(labels)
+        top.set_xlim(0, 1.04 * last)
         high = np.nanmax([*gap.ravel(), 0.0])
         if audited is not None:
-            at, value, lower, upper = audited
-            high = max(high, upper)
+            n, value, lower, upper = audited
+            high, at = max(high, upper), (1.3 if narrow else 1.14) * last
+            top.set_xlim(0, (1.58 if narrow else 1.28) * last)
+            top.set_xticks([tick for tick in top.get_xticks() if 0 <= tick <= last])
             bottom.errorbar([at], [value], [[value - lower], [upper - value]], fmt="D", color=INK, capsize=4)
             worst = at_worst(lower, upper, tolerance)
             bottom.annotate(
-                f"audit: {points(value)}, {worst}", (at, value), (-8, 0), ha="right",
+                f"found {points(value)},\n{worst}", (at, upper), (0, 6), ha="center",
                 va="bottom", textcoords="offset points", fontsize=9.5,
             )  # fmt: skip
+            under = bottom.get_xaxis_transform()
+            bottom.text(
+                at, -0.05, f"audit,\n{n:,} labels", transform=under, ha="center", va="top", fontsize=9.5
+            )
         limit = min(1.0, max(1.08 * float(high), 1.6 * tolerance, 0.02))
         draw_tolerance(bottom, tolerance, limit, right=True, said=points(tolerance))
     return figure

@@ -38,11 +38,12 @@ from fairask.report.words import (
     METRIC_NAMES,
     RATE_NAMES,
     at_worst,
+    counted_sentence,
+    gap_sentence,
     listed,
     points,
     points_between,
     promise_sentence,
-    question_sentence,
     rate_words,
     shift_sentences,
     verdict_sentence,
@@ -156,8 +157,10 @@ def watch_page(watch: Watch) -> str:
 
 
 def _whole(page: str) -> str:
-    """Return a page as it is written: nothing in it is hidden, and no number is parted from its %."""
-    kept = re.compile(r"<pre>.*?</pre>|(?<=\d) (?=%)", re.DOTALL)  # what is copied from a page stays as it is
+    """Return a page as it is written: nothing in it is hidden, and no number is parted from its unit."""
+    kept = re.compile(
+        r"<pre>.*?</pre>|(?<=\d) (?=%|points?\b|of 100\b)", re.DOTALL
+    )  # what is copied from a page stays as it is
     return kept.sub(lambda found: "\u00a0" if found[0] == " " else found[0], visible(page))
 
 
@@ -297,6 +300,19 @@ class StudyReport:
             return None
         return Certificate.from_dict(made)
 
+    def _counted(self) -> str:
+        """The labels on which the last certificate rests."""
+        made = self.certificate
+        if made is None:
+            return ""
+        return counted_sentence(made.n_labels, sum(made.positives) + sum(made.negatives))
+
+    def _trained_at(self) -> str:
+        """When the study's model was trained, as a day."""
+        model, history = self.status["model"], self.status["history"]
+        mine = [str(entry["at"]) for entry in history if model and entry["digest"] == model["digest"]]
+        return mine[-1][:10] if mine else ""
+
     def _worst(self) -> str:
         """The limit of the audit that its verdict rests on."""
         gap = self.status["gap"]
@@ -313,6 +329,9 @@ class StudyReport:
             metric_name=METRIC_NAMES[self.status["metric"]],
             rates=rate_words(self.status["classes"]),
             worst=self._worst(),
+            gap_is=gap_sentence(self.status["metric"], self.status["classes"]),
+            counted=self._counted(),
+            trained_at=self._trained_at(),
             points=points,
             points_between=points_between,
             percent=_percent,
@@ -343,8 +362,7 @@ def render_study(report: StudyReport) -> str:
 def render_card(report: StudyReport) -> str:
     """Return the model card of a study that has a model, as one page."""
     promise = promise_sentence(report.settings["promise"])
-    question = question_sentence(report.status["metric"], report.status["classes"])
-    return report.render("card.html.j2", promise=promise, question=question)
+    return report.render("card.html.j2", promise=promise, limits=CERTIFICATE_LIMITS)
 
 
 def render_certificate(report: StudyReport) -> str:
@@ -354,7 +372,6 @@ def render_certificate(report: StudyReport) -> str:
         raise ValueError("the study has no certificate; audit its model first")
     return report.render(
         "certificate.html.j2",
-        question=question_sentence(made.metric, report.status["classes"]),
         limits=CERTIFICATE_LIMITS,
     )
 
@@ -408,7 +425,7 @@ def _audited(status: Mapping[str, Any]) -> tuple[int, float, float, float] | Non
     gap = status["gap"]
     if gap is None or gap["by"] != "audit":
         return None
-    return status["labels"], gap["value"], gap["low"], gap["high"]
+    return status["labels"] - status["without_audits"]["labels"], gap["value"], gap["low"], gap["high"]
 
 
 def _interval(guess: Mapping[str, float] | None) -> list[float]:

@@ -23,6 +23,13 @@ _SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
 _WOULD_HELP = "More labels or other features would help."
 #: Rows to ask again that are listed at most.
 _MOST_ROWS = 100
+_UNLIMITED = "a model without a limit"
+#: Whether a fair model that was audited is worth it, by the verdict.
+_WORTH_AUDITED = {
+    "certified": "Yes: this model has a certificate, and one without a limit has none.",
+    "refuted": "No: the audit says that this model is further apart than you allow.",
+    "undecided": "Cannot tell yet: the audit of this model could not.",
+}
 _PLAIN_UNKNOWN = "Whether a plain model would be fair is not known yet: a group has too few labels."
 
 METRIC_NAMES = {
@@ -250,7 +257,7 @@ class Beside:
     @property
     def case(self) -> Literal["unfair", "fair already", "unsure", "no better", "unknown"]:
         """The case the user is in; a constant answer that is as good comes first."""
-        if self.model.accuracy.value < self.constant + SAME:
+        if self._below_constant(self.model):
             return "no better"
         if self.plain is None or self.plain.gap is None:
             return "unknown"
@@ -273,8 +280,11 @@ class Beside:
 
     @property
     def plain_is_better(self) -> bool:
-        """Whether the plain model is as fair and more accurate."""
-        return self.plain_is_fair and self.price >= SAME
+        """Whether the plain model is as fair and more accurate, and better than a constant answer."""
+        return self.plain_is_fair and self.price >= SAME and not self._below_constant(self.plain)
+
+    def _below_constant(self, outcome: Outcome | None) -> bool:
+        return outcome is not None and outcome.accuracy.value < self.constant + SAME
 
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
@@ -293,23 +303,67 @@ class Beside:
         A model without a limit on the gap was not audited: by estimate it is 5 points apart, right for 84 of
         100. This one is 40 points apart by the audit, right for 85 of 100.
         """
-        if self.case == "no better":
-            mine, other = _of_100(self.model.accuracy.value, self.constant)
-            return (
-                f"No better than always answering “{self.answer}”: right for {mine} of 100, and that answer "
-                f"for {other} of 100 without any label."
-            )
+        useless = self.case == "no better"
+        mine = _of_100(self.model.accuracy.value, self.constant)
+        other = _of_100(self.constant, self.model.accuracy.value)
+        always = f"always answering “{self.answer}” is right for {other} of 100 without any label"
+        if useless and (self.audited or not self.plain_is_better):
+            return f"It is right for {mine} of 100, and {always}."
         if self.plain is None or self.plain.gap is None or self.model.gap is None:
             return _PLAIN_UNKNOWN
         would = "is as fair by these labels:" if self.plain_is_fair else "would be"
         by = ""
         if self.audited:  # an estimate and an audit do not tell which of two models is fairer
             would, by = "was not audited: by estimate it is", " by the audit"
-        mine, other = _of_100(self.model.accuracy.value, self.plain.accuracy.value)
+        mine = _of_100(self.model.accuracy.value, self.plain.accuracy.value)
+        other = _of_100(self.plain.accuracy.value, self.model.accuracy.value)
         return (
             f"A model without a limit on the gap {would} {points(self.plain.gap.value)} apart, right for "
-            f"{other} of 100. This one is {points(self.model.gap.value)} apart{by}, right for {mine} of 100."
+            f"{other} of 100. This one is {points(self.model.gap.value)} apart{by}, right for {mine} of 100"
+            f"{f'; {always}' if useless else ''}."
         )
+
+    def worth(self, audit: str | None = None) -> str:
+        """Answer whether a fair model is worth it; ``audit`` is the verdict of an audit of it, if any.
+
+        >>> def of(accuracy, gap, *limits):
+        ...     return Outcome(Guess(accuracy, accuracy - 0.1, accuracy + 0.1), Guess(gap, *limits))
+        >>> model, plain = of(0.84, 0.05, 0.0, 0.15), of(0.85, 0.40, 0.3, 0.5)
+        >>> Beside(model, plain, 0.6, "no", 0.1, 700).worth()
+        'Yes: a model without a limit is further apart than you allow.'
+        >>> Beside(model, of(0.84, 0.13, 0.0, 0.3), 0.6, "no", 0.1, 700).worth()
+        'Yes, by estimate: a model without a limit is further apart than you allow. That may be chance.'
+        >>> Beside(model, of(0.84, 0.06, 0.0, 0.3), 0.6, "no", 0.1, 700).worth("certified")
+        'Yes: this model has a certificate, and one without a limit has none.'
+        >>> print(Beside(of(0.53, 0.097, 0, 0.3), of(0.58, 0.039, 0, 0.3), 0.56, "yes", 0.1, 170).worth())
+        Not by these labels: a model without a limit is as fair, and more often right. The difference may be
+        chance.
+        >>> Beside(model, of(0.84, 0.04, 0.0, 0.3), 0.6, "no", 0.1, 700).worth()
+        'It makes no difference by these labels: a model without a limit is as fair, and as often right.'
+        """
+        if self.case == "no better" and (audit is not None or not self.plain_is_better):
+            return f"Not by these labels: always answering “{self.answer}” is as often right, and has no gap."
+        if self.plain is None or self.plain.gap is None or self.model.gap is None:
+            return f"Not known yet. {_PLAIN_UNKNOWN}"
+        if audit is not None:
+            return _WORTH_AUDITED[audit]
+        plain, gap, mine = self.plain.gap, self.model.gap, self.model.accuracy
+        if self.plain_is_fair:
+            if abs(self.price) < SAME:
+                return f"It makes no difference by these labels: {_UNLIMITED} is as fair, and as often right."
+            ahead, behind = (self.plain.accuracy, mine) if self.price > 0 else (mine, self.plain.accuracy)
+            chance = " The difference may be chance." if ahead.low <= behind.high else ""
+            if self.price > 0:
+                return f"Not by these labels: {_UNLIMITED} is as fair, and more often right.{chance}"
+            return f"Yes, by estimate: {_UNLIMITED} is as fair, but less often right.{chance}"
+        if gap.value > self.tolerance:
+            other = ", and so is one without a limit" if plain.value > self.tolerance else ""
+            return f"Not yet, by estimate: this model is further apart than you allow{other}."
+        if plain.low > self.tolerance:
+            return f"Yes: {_UNLIMITED} is further apart than you allow."
+        if plain.value > self.tolerance:
+            return f"Yes, by estimate: {_UNLIMITED} is further apart than you allow. That may be chance."
+        return f"Cannot tell yet: by estimate {_UNLIMITED} is within what you allow, too, but further apart."
 
     def sentence(self) -> str:
         """Say which case the user is in, and what fairness costs."""
@@ -898,6 +952,15 @@ def begin_sentence(what: str, first: int) -> str:
     return f"No {what} yet: the first {first:,} rows are drawn at random, so that nothing is assumed."
 
 
+def first_model_sentence(first: int, labels: int) -> str:
+    """Say when a study has its first model.
+
+    >>> first_model_sentence(25, 3)
+    'The first model is trained when the first 25 rows are answered: 3 of 25.'
+    """
+    return f"The first model is trained when the first {first:,} rows are answered: {labels:,} of {first:,}."
+
+
 def right_sentence(labels: int, accuracy: float | None) -> str:
     """Say how often a model is right, or when that will be known.
 
@@ -911,14 +974,14 @@ def right_sentence(labels: int, accuracy: float | None) -> str:
     return f"Right for about {round(100 * accuracy)} of 100."
 
 
-def _of_100(share: float, other: float) -> tuple[str, str]:
-    """Write two shares of a hundred, with a decimal where whole numbers would hide that they differ.
+def _of_100(share: float, beside: float) -> str:
+    """Write a share of a hundred, with a decimal where whole numbers would hide that it differs from another.
 
     >>> _of_100(0.84, 0.85), _of_100(0.886, 0.894), _of_100(0.881, 0.883)
-    (('84', '85'), ('88.6', '89.4'), ('88', '88'))
+    ('84', '88.6', '88')
     """
-    digits = int(f"{100 * share:.0f}" == f"{100 * other:.0f}" and abs(share - other) >= SAME)
-    return f"{100 * share:.{digits}f}", f"{100 * other:.{digits}f}"
+    digits = int(f"{100 * share:.0f}" == f"{100 * beside:.0f}" and abs(share - beside) >= SAME)
+    return f"{100 * share:.{digits}f}"
 
 
 def points(share: float) -> str:
@@ -954,6 +1017,9 @@ def at_worst(low: float, high: float, tolerance: float) -> str:
 #: Between what the months of a certified model say and what its audit found.
 BEFORE_WATCH = "At the audit that was not so."
 
+#: After a comparison that a plain model wins while labels come in.
+PLAIN_SO_FAR = "If that stays so, use the plain one."
+
 #: Why a study has no gap yet.
 NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
 
@@ -973,27 +1039,78 @@ ADVICE: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
     "within": ("open", "Looks fair, not proven"),
     "short": ("open", "Cannot tell yet"),
     "unsure": ("open", "Cannot tell yet"),
+    "audit under way": ("open", "An audit is under way"),
+    "audit over": ("open", "The audit has ended"),
+    "unseen": ("open", "The model cannot see the images"),
+    "unheard": ("open", "The model cannot hear the recordings"),
 }
 
 
+def audit_sentences(labels: int, size: int, done: bool, gap: float | None, tolerance: float) -> list[str]:
+    """Say where an audit of a model stands, and what was estimated before it.
+
+    >>> print(*audit_sentences(100, 600, False, 0.051, 0.1))
+    100 of at most 600 rows are answered; the audit decides. The estimate before it: 5.1 points apart; you
+    allow 10 points.
+    >>> print(*audit_sentences(360, 600, True, None, 0.1))
+    360 of at most 600 rows are answered, and that decides. Issue the certificate: it says what they show.
+    """
+    said = f"{labels:,} of at most {size:,} rows are answered"
+    if done:
+        enough = ", and that decides" if labels < size else ""
+        return [f"{said}{enough}. Issue the certificate: it says what they show."]
+    before = (
+        f"The estimate before it: {points(gap)} apart; you allow {points(tolerance)}."
+        if gap is not None
+        else ""
+    )
+    return [f"{said}; the audit decides.", *([before] if before else [])]
+
+
 def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], tolerance: float) -> str:
-    """Say which two groups differ most, and by how many points.
+    """Say which two groups differ most, and by how many points, in the order in which the groups come.
 
     >>> rates = [{"condition": "y=1", "group": g, "value": v} for g, v in (("men", 0.93), ("women", 0.8))]
     >>> print(apart_sentence(rates, ["no", "yes"], 0.1))
-    Of rows that are “yes”, it says “yes” for 80 of 100 in group women and 93 of 100 in group men: 13 points
-    apart; you allow 10 points.
+    Of rows that are “yes”, it says “yes” for 93.0 of 100 in group men and 80.0 of 100 in group women: 13
+    points apart; you allow 10 points.
     """
     pairs = [(a, b) for a, b in combinations(rates, 2) if a["condition"] == b["condition"]]
-    pair = max(pairs, key=lambda pair: abs(pair[0]["value"] - pair[1]["value"]))
-    low, high = sorted(pair, key=lambda rate: float(rate["value"]))
+    first, second = max(pairs, key=lambda pair: abs(pair[0]["value"] - pair[1]["value"]))
     negative, positive = classes
     of = {"y=1": f"rows that are “{positive}”", "y=0": f"rows that are “{negative}”", "all": "all rows"}
     return (
-        f"Of {of[low['condition']]}, it says “{positive}” for {points(low['value']).split()[0]} of 100 in "
-        f"group {low['group']} and {points(high['value']).split()[0]} of 100 in group {high['group']}: "
-        f"{points(high['value'] - low['value'])} apart; you allow {points(tolerance)}."
+        f"Of {of[first['condition']]}, it says “{positive}” for {100 * first['value']:.1f} of 100 in group "
+        f"{first['group']} and {100 * second['value']:.1f} of 100 in group {second['group']}: "
+        f"{points(abs(first['value'] - second['value']))} apart; you allow {points(tolerance)}."
     )
+
+
+def shown_rates(rates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Round rates to a tenth of a point so that the two which differ most show their gap when subtracted.
+
+    The gap itself is what is rounded well: of those two rates, the one that moves less follows it.
+
+    >>> rates = [{"condition": "y=1", "group": g, "value": v} for g, v in (("f", 0.8874), ("m", 0.9376))]
+    >>> [rate["value"] for rate in shown_rates(rates)]
+    [0.887, 0.937]
+    """
+    shown = [{**rate, "value": None if rate["value"] is None else round(rate["value"], 3)} for rate in rates]
+    pairs = [
+        (a, b)
+        for a, b in combinations(range(len(rates)), 2)
+        if rates[a]["condition"] == rates[b]["condition"]
+        and rates[a]["value"] is not None
+        and rates[b]["value"] is not None
+    ]
+    if not pairs:
+        return shown
+    a, b = max(pairs, key=lambda pair: abs(rates[pair[0]]["value"] - rates[pair[1]]["value"]))
+    gap = round(rates[a]["value"] - rates[b]["value"], 3)
+    moved = [(a, round(shown[b]["value"] + gap, 3)), (b, round(shown[a]["value"] - gap, 3))]
+    at, value = min(moved, key=lambda move: abs(move[1] - rates[move[0]]["value"]))
+    shown[at]["value"] = value
+    return shown
 
 
 def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) -> str:
@@ -1038,7 +1155,7 @@ def rate_words(classes: Sequence[str]) -> dict[str, str]:
 
 
 def question_sentence(metric: str, classes: Sequence[str]) -> str:
-    """Say what a certificate compares, after "that".
+    """Say what a study asks its model to keep.
 
     >>> question_sentence("tprp", ["no", "yes"])
     'of rows that are “yes”, all groups are answered “yes” equally often'
@@ -1051,6 +1168,24 @@ def question_sentence(metric: str, classes: Sequence[str]) -> str:
         "eo": f"of rows that are “{positive}”, and of rows that are “{negative}”, ",
     }
     return of.get(metric, "") + said
+
+
+def gap_sentence(metric: str, classes: Sequence[str]) -> str:
+    """Say what the gap is that a certificate bounds.
+
+    >>> gap_sentence("tprp", ["no", "yes"])
+    'The gap: of rows that are “yes”, how much more often one group is answered “yes” than another.'
+    """
+    negative, positive = classes
+    of = {
+        "tprp": f"rows that are “{positive}”",
+        "fprp": f"rows that are “{negative}”",
+        "eo": f"rows that are “{positive}”, or of rows that are “{negative}” if that is more",
+    }
+    return (
+        f"The gap: of {of.get(metric, 'all rows')}, how much more often one group is answered “{positive}” "
+        "than another."
+    )
 
 
 #: What a certificate of a study does not say.
@@ -1076,6 +1211,22 @@ def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> 
     if verdict == "refuted":
         return f"Refuted. W{sure} least {least}."
     return f"The audit could not tell: w{sure} most {most}."
+
+
+def counted_sentence(audit: int, counted: int) -> str:
+    """Say on which labels the rates of a certificate rest: of the audit, and given before it.
+
+    >>> counted_sentence(360, 510)
+    '510 labels: 360 of the audit, which trained nothing, and 150 of before, which are counted whole.'
+    >>> counted_sentence(360, 360)
+    '360 labels of the audit, which trained nothing.'
+    """
+    if counted <= audit:
+        return f"{audit:,} labels of the audit, which trained nothing."
+    return (
+        f"{counted:,} labels: {audit:,} of the audit, which trained nothing, and {counted - audit:,} of "
+        "before, which are counted whole."
+    )
 
 
 def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: float) -> str:
@@ -1116,11 +1267,27 @@ MEMBER_NAMES = {
     "blind": "One rule for all, without looking at the group",
     "rule": "A classifier",
 }
-#: Why an audit of a size is suggested: the last audit named the size, or four in five plans certify with it.
-AUDIT_SIZES = {
-    "more": "the last audit says that so many more would likely decide",
-    "enough": "four in five such audits certify a model with half the allowed gap",
-}
+#: A chance below this is called hardly any.
+_HARDLY = 0.2
+#: Why an audit of a size is suggested after one that could not tell.
+AUDIT_MORE = "The last audit says that so many more labels would likely decide."
+
+
+def audit_size_sentence(gap: float | None, labels: int, chance: float) -> str:
+    """Say how many simulated audits of a size certify a model with the estimated gap, if there is one.
+
+    >>> audit_size_sentence(0.05, 250, 0.85)
+    'At the estimated gap of 5 points, audits with 250 labels certify in about 85 of 100 cases.'
+    >>> audit_size_sentence(0.097, 850, 0.02)
+    'At the estimated gap of 9.7 points hardly any audit certifies: with 850 labels about 2 of 100.'
+    >>> audit_size_sentence(None, 250, 0.8)
+    'With half the allowed gap, audits with 250 labels certify in about 80 of 100 cases.'
+    """
+    share = f"about {round(100 * chance)} of 100"
+    at = "With half the allowed gap" if gap is None else f"At the estimated gap of {points(gap)}"
+    if gap is not None and chance < _HARDLY:
+        return f"{at} hardly any audit certifies: with {labels:,} labels {share}."
+    return f"{at}, audits with {labels:,} labels certify in {share} cases."
 
 
 def forecast_sentence(labels: int, accuracy: float, gap: float, tolerance: float) -> str:
@@ -1166,9 +1333,18 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
 #: What lets a model see images and hear audio.
 EMBED = (
     "Add embeddings, numbers that describe each image or recording: a column of lists of numbers, or an .npy "
-    'file with a row for each row of the table. The page "Text and embeddings" of the documentation shows '
+    "file with a row for each row of the table. The page “Text and embeddings” of the documentation shows "
     "local encoders."
 )
+
+
+def learns_only(learned: Sequence[str]) -> str:
+    """Say from which columns alone a model learns, after "it".
+
+    >>> learns_only(["age", "site"])
+    'learns only from “age” and “site”.'
+    """
+    return f"learns only from {listed([f'“{name}”' for name in learned])}."
 
 
 def unseen_sentence(unseen: Mapping[str, str], learned: Sequence[str] | None = None) -> str:
@@ -1177,18 +1353,18 @@ def unseen_sentence(unseen: Mapping[str, str], learned: Sequence[str] | None = N
     ``unseen`` are the columns with the kind of each, "image" or "audio".
 
     >>> unseen_sentence({"photo": "image"}, ["age", "site"])
-    "The model cannot see the images in 'photo'; it learns only from 'age', 'site'."
+    'The model cannot see the images in “photo”; it learns only from “age” and “site”.'
     >>> unseen_sentence({"call": "audio"}, [])
-    "The model cannot hear the recordings in 'call', and no other column is left to learn from."
+    'The model cannot hear the recordings in “call”, and no other column is left to learn from.'
     """
     said = {"image": "see the images in", "audio": "hear the recordings in"}
-    by_kind = [(said[kind], [repr(n) for n, of in unseen.items() if of == kind]) for kind in said]
+    by_kind = [(said[kind], [f"“{n}”" for n, of in unseen.items() if of == kind]) for kind in said]
     verbs = listed([f"{verb} {', '.join(names)}" for verb, names in by_kind if names])
     if learned is None:
         return f"The model cannot {verbs}; it learns only from other columns."
     if not learned:
         return f"The model cannot {verbs}, and no other column is left to learn from."
-    return f"The model cannot {verbs}; it learns only from {', '.join(map(repr, learned))}."
+    return f"The model cannot {verbs}; it {learns_only(learned)}"
 
 
 def missing_sentence(names: Sequence[str]) -> str:

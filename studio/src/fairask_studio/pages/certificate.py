@@ -12,9 +12,10 @@ from pydantic import Field
 
 from fairask.audit import plan_audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
-from fairask.report.words import AUDIT_SIZES, question_sentence, verdict_sentence
+from fairask.audit.simulation import chances_to_certify
+from fairask.report.words import AUDIT_MORE, audit_size_sentence, gap_sentence, verdict_sentence
 from fairask_studio import Study
-from fairask_studio.advice import advice_of
+from fairask_studio.advice import known_gap, next_step
 from fairask_studio.estimates import positive_probability
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
@@ -80,9 +81,9 @@ _USUAL = 200
 
 
 def certificates(study: Study) -> Document:
-    """Return all certificates, latest first, the study's model, the audit under way, and what it is about."""
+    """Return all certificates, latest first, the study's model, the audit under way, and what to do next."""
     with study.lock:
-        state = study.state()
+        state, status = study.state(), study.status()
         model, kept = state.model, state.kept is not None
         return {
             "certificates": [
@@ -95,33 +96,43 @@ def certificates(study: Study) -> Document:
             "audit": None if state.audit is None else state.audit.to_dict(),
             "left": state.config.rows - len(state.log.entries),
             "tolerance": state.config.learner.tolerance,
-            "advice": asdict(advice_of(state, state.answered - state.skipped)),
-            "compares": question_sentence(state.config.learner.metric, state.config.classes),
+            "advice": status["advice"],
+            "next": asdict(next_step(status)),
+            "gap_is": gap_sentence(state.config.learner.metric, state.config.classes),
         }
 
 
 def audit_budgets(study: Study) -> Document:
-    """Return what audits of several sizes would buy, by simulation, and the size to begin with."""
+    """Return what audits of several sizes would buy, by simulation, and the size to begin with.
+
+    The size is that with which four in five audits certify a model with the estimated gap. Where none does,
+    half the allowed gap tells, and the words say how few certify at the estimated one.
+    """
     with study.lock:
         state = study.state()
         model, left = state.model, state.config.rows - len(state.log.entries)
         last = state.certificates[-1] if state.certificates else None
+        gap = known_gap(state)
     if model is None or left < 1:
         return {"suggested": None, "budgets": [], "why": ""}
-    budgets = _planned(study, model["seen"], left)
+    found = None if gap is None else float(gap["value"])
+    budgets = _planned(study, model["seen"], left, found)
     about_model = last is not None and last.get("model", {}).get("digest") == model["digest"]
     more = last["more_labels"] if last is not None and about_model else None
     if more:
-        return {"budgets": budgets, "suggested": min(more, left), "why": AUDIT_SIZES["more"]}
-    sizes = [row["labels"] for row in budgets]
-    enough = [row["labels"] for row in budgets if row["certifies_half"] >= _CHANCE]
-    if enough:
-        return {"budgets": budgets, "suggested": enough[0], "why": AUDIT_SIZES["enough"]}
-    return {"budgets": budgets, "suggested": min(sizes[-1] if sizes else _USUAL, left), "why": ""}
+        return {"budgets": budgets, "suggested": min(more, left), "why": AUDIT_MORE}
+    if not budgets:
+        return {"budgets": budgets, "suggested": min(_USUAL, left), "why": ""}
+    chance = "certifies_half" if found is None else "certifies_estimate"
+    enough = [row for row in budgets if row[chance] >= _CHANCE]
+    told = enough[0] if enough else budgets[-1]
+    size = next((row for row in [*enough, *budgets] if row["certifies_half"] >= _CHANCE), budgets[-1])
+    why = audit_size_sentence(found, told["labels"], told[chance])
+    return {"budgets": budgets, "suggested": (enough[0] if enough else size)["labels"], "why": why}
 
 
 @lru_cache(maxsize=1)
-def _planned(study: Study, trained_to: int, left: int) -> list[Document]:
+def _planned(study: Study, trained_to: int, left: int, gap: float | None) -> list[Document]:
     learner = study.learner(at=trained_to)
     config = study.config.learner
     if not QUESTIONS[config.metric].labels:
@@ -131,20 +142,18 @@ def _planned(study: Study, trained_to: int, left: int) -> list[Document]:
         return []
     plan = AuditPlan(metric=config.metric, tolerance=config.tolerance)
     budgets = sorted({min(budget, left) for budget in _BUDGETS})
-    table = plan_audit(
-        decided,
-        [str(study.groups[code]) for code in learner.pool.groups],
-        plan,
-        budgets=budgets,
-        n_audits=_AUDITS,
-        pos_label=1,
-    )
+    groups = [str(study.groups[code]) for code in learner.pool.groups]
+    table = plan_audit(decided, groups, plan, budgets=budgets, n_audits=_AUDITS, pos_label=1)
+    likely: list[float | None] = [None] * len(budgets)
+    if gap is not None:
+        likely[:] = chances_to_certify(decided, groups, plan, gap, budgets, n_audits=_AUDITS, pos_label=1)
     return [
         {
             "labels": row.budget,
             "certifies_alike": row.certify_alike,
             "certifies_half": row.certify_half,
+            "certifies_estimate": chance,
             "refutes": row.refute_beyond,
         }
-        for row in table.rows
+        for row, chance in zip(table.rows, likely, strict=True)
     ]

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Request
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import LinearForestClassifier
-from fairask.report.words import MEMBER_NAMES
+from fairask.report.words import MEMBER_NAMES, first_model_sentence
 from fairask.rules import ConstantRule, FittedProbability, LinearProbability, LinearRule, PlugInRule, Rule
 from fairask_studio import Study
+from fairask_studio.advice import first_rows
 from fairask_studio.columns import ColumnInfo, learned_columns
 from fairask_studio.estimates import errors_by_group
 from fairask_studio.events import Document
@@ -52,7 +53,12 @@ def model_members(study: Study) -> Document:
         state = study.state()
         history, model, kept = list(state.history), state.model, state.kept is not None
     if model is None:
-        return {"history": [], "members": [], "features": [], "model": None}
+        learns, not_learned = learned_columns(study.config.columns, study.encoder)
+        soon = {"first": first_model_sentence(first_rows(state), state.answered - state.skipped)}
+        return {
+            "history": [], "members": [], "features": [], "model": None,
+            "learns": learns, "not_learned": not_learned, **soon,
+        }  # fmt: skip
     fitted = study.learner(at=study.state().trained_to).current_model()
     names = _feature_names(study)
     members = [

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairask.log import LABELLED
 from fairask_studio import Study
-from fairask_studio.advice import AUDITABLE, JUDGED, next_step
+from fairask_studio.advice import AUDITABLE, JUDGED, first_rows, next_step
 from fairask_studio.columns import MEDIA
 from fairask_studio.events import Document, now
 from fairask_studio.gold import gold_figures
@@ -45,7 +45,7 @@ def story(study: Study) -> Document:
 def checklist(study: Study, status: Document) -> list[Document]:
     """Return what to do on the first day, until there is a model: words, page, whether it is done."""
     known, config = status["known"], study.config
-    first = min(config.learner.batch_size, status["budget"])
+    first = first_rows(study.state())
     return [
         {"words": said, "page": page, "done": done}
         for said, page, done in (
@@ -73,17 +73,18 @@ def steps(status: Document) -> list[Document]:
     certificate, audit = status["certificate"], status["audit"]
     case = status["advice"]["case"]
     judged = case in JUDGED
+    labelled = bool(status["complete"]) or judged or audit is not None
     done = [
-        bool(status["complete"]) or judged or audit is not None,
-        bool(status["history"]),
+        labelled,
+        bool(status["history"]) and labelled,
         judged,
         case == "certified",
     ]
     models = len(status["history"])
     said = [
         f"{status['without_audits']['labels']:,} of {status['without_audits']['budget']:,} labels",
-        f"{models:,} model{'s' * (models != 1)}",
-        f"{audit['labels']:,} of at most {audit['size']:,} labels" if audit is not None
+        f"{models:,} model{'s' * (models != 1)}{'' if labelled or not models else ' so far'}",
+        f"{audit['labels']:,} of at most {audit['size']:,} rows" if audit is not None
         else f"{_DECIDED[certificate['verdict']]} with {certificate['n_labels']:,} labels" if judged
         else "none yet",
         "none yet" if not judged

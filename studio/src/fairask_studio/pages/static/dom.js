@@ -32,6 +32,9 @@ export function alertUser(words) {
 export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} %`;
 // A gap is in points everywhere: 0.1 is 10.
 export const points = (value) => `${+(100 * value).toFixed(1)}`;
+export const tenths = (value) => (100 * value).toFixed(1); // of gaps and rates beside others
+// No line ends between a number and its unit.
+export const tight = (words) => words.replace(/(\d) (?=(points?|%|of|labels)\b|%)/g, "$1\u00a0");
 export const number = (value) => value.toLocaleString("en");
 
 // Reasons with their numbers: [{reason, skips}].

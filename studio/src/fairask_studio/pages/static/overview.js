@@ -1,16 +1,19 @@
 // The owner's overview: what is, what to do next, and the numbers behind it. Asks once a second, redraws what changed.
 import { get, put, root } from "./api.js";
-import { $, alertUser, el, fill, number, owns, percent, points, span, table } from "./dom.js";
+import { $, alertUser, el, fill, number, owns, percent, points, span, table, tenths, tight } from "./dom.js";
 import { atWorst, curves, responsive } from "./charts.js";
 import { feed } from "./feed.js";
+import { action, headline } from "./standing.js";
 import { term } from "./terms.js";
 
+const report = document.querySelector(".title-row .button");
 let etag = null;
 let last = null;
 
 const tile = (name, value, words, tone) => el("div", { class: `tile ${tone ?? ""}` }, el("h2", {}, name), el("p", { class: "value" }, value), el("p", { class: "words" }, words));
-const audited = (status) => (status.gap?.by === "audit" ? { ...status.gap, labels: status.labels } : null);
-const chart = responsive((node) => last && curves(node, last.history, last.tolerance, last.budget, audited(last)));
+const audited = ({ gap, labels, without_audits: own }) => (gap?.by === "audit" ? { ...gap, labels: labels - own.labels } : null);
+const drawn = (node, status) => curves(node, status.history, status.tolerance, status.without_audits.budget, audited(status));
+const chart = responsive((node) => last && drawn(node, last));
 $("curves").append(chart);
 
 function tiles(status, story) {
@@ -32,21 +35,20 @@ function tiles(status, story) {
     tile(term("budget", "Labels"), number(own.labels), `of ${number(own.budget)}${status.labels > own.labels ? `, and ${number(status.labels - own.labels)} for audits` : ""}${pace}`),
     tile(term("right answers", "Right answers"), guess ? percent(guess.accuracy.value) : "–", guess ? `between ${percent(guess.accuracy.low, 0)} and ${percent(guess.accuracy.high, 0)}, model ${fitted.round + 1}` : soon),
     tile(term("gap between groups", "Gap between groups"), gap ? `${points(gap.value)} points` : "–", limits, judged),
-    tile(term("certificate", "Certificate"), verdict ?? "none", certificate?.model ? `model ${certificate.model.round + 1}${present ? "" : ", not the present one"}; ${number(certificate.n_labels)} labels` : "an estimate is no promise", certificate && present ? { certified: "good", refuted: "bad" }[verdict] ?? "open" : ""),
+    tile(term("certificate", "Certificate"), verdict ?? "none", certificate?.model ? `model ${certificate.model.round + 1}${present ? "" : ", not the present one"}; ${number(certificate.n_labels)} labels` : status.audit ? `audit: ${number(status.audit.labels)} of at most ${number(status.audit.size)} rows` : "an estimate is no promise", certificate && present ? { certified: "good", refuted: "bad" }[verdict] ?? "open" : ""),
   ];
 }
 
 function lead(status, story) {
-  const { verdict, proof, reason, tone } = status.advice;
+  const { tone } = status.advice;
   $("lead").className = `lead panel ${status.labels ? `verdict ${tone}` : ""}`;
-  fill($("headline"), el("p", { class: "advice" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason));
-  const { words, page, why } = story.next;
-  const offered = owns || /^(label|rows)/.test(page); // other pages are the owners'
-  fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}`, download: page.startsWith("api/") }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
+  fill($("headline"), ...headline(status.advice));
+  fill($("next"), ...action(story.next, status.advice));
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
   $("safety").hidden = !status.safety;
   $("safety").textContent = status.safety ?? "";
-  $("unseen").hidden = !status.unseen;
+  $("unseen").hidden = !status.unseen || /^un(seen|heard)/.test(status.advice.case);
+  if (report) report.hidden = !status.history.length; // of nothing
   $("unseen").textContent = status.unseen ?? "";
   $("first-day").hidden = !owns || !story.checklist.length;
   fill($("checklist"), ...story.checklist.map((item) => el("li", { class: item.done ? "done" : null }, el("span", { class: "tick-box", "aria-hidden": "true" }, item.done ? "✓" : ""), el("a", { href: `${root}/${item.page}` }, item.words), item.done ? el("span", { class: "unseen" }, " (done)") : "")));
@@ -113,10 +115,10 @@ function beside(status) {
   const fitted = status.history.at(-1), found = status.story, guess = fitted?.estimate;
   $("beside-panel").hidden = !found;
   if (!found) return;
-  const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : points(gap) }];
-  fill($("beside"), status.advice.reason === found.points ? "" : el("p", { dir: "auto" }, found.points), found.columns ? el("p", { class: "warn", dir: "auto" }, found.columns) : "", table([`Model ${fitted.round + 1}, out of sample`, { number: "Right answers" }, { number: "Gap, in points" }],
+  const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : tenths(gap) }];
+  fill($("beside"), el("p", { dir: "auto" }, el("strong", {}, `${found.worth} `), status.advice.reason.startsWith(found.points) ? "" : tight(found.points)), found.columns ? el("p", { class: "warn", dir: "auto" }, found.columns) : "", table([`Model ${fitted.round + 1}`, { number: "Right answers" }, { number: "Gap, in points" }],
     [row("This model", guess.accuracy.value, status.gap?.value ?? null), row(term("without a limit", "Without a limit on the gap"), guess.plain.accuracy.value, guess.plain.gap?.value ?? null), row(term("one answer for all", `Always “${found.answer}”`), guess.constant.accuracy, 0)], "Models side by side"));
-  if (status.gap?.by === "audit") $("beside").append(el("p", { class: "hint small" }, "The gap of this model is the audit's; the other numbers are estimates, each row predicted by a model fitted without it."));
+  $("beside").append(el("p", { class: "hint small" }, `${status.gap?.by === "audit" ? "The gap of this model is the audit's; the other numbers" : "These"} are estimates: each row is predicted by a model trained without it.`));
 }
 
 // A certified model goes on deciding: what its months said, and the way to add one.
@@ -141,8 +143,8 @@ function draw(status, story) {
   $("curves-empty").hidden = any;
   document.querySelector(".table-for-chart").hidden = !any;
   if (any) {
-    curves(chart, status.history, status.tolerance, status.budget, audited(status));
-    const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.gap ? points(e.estimate.gap.value) : "–" }]);
+    drawn(chart, status);
+    const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.gap ? tenths(e.estimate.gap.value) : "–" }]);
     fill($("curves-table"), table([{ number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }], rows, "Rounds"));
     $("curves").dataset.points = rows.length;
   }
@@ -153,10 +155,10 @@ function draw(status, story) {
 
 function live(status) {
   const now = status.people_now;
-  const words = status.error ? "stopped" : status.complete ? "complete" : status.busy ?? (now ? `live, ${now} labelling` : "live");
+  const words = status.error ? "stopped" : status.complete ? "all labels in" : status.busy ?? (now ? `live, ${now} labelling` : "live");
   $("live-words").textContent = words;
   $("live").className = `live ${status.error ? "bad" : status.busy ? "busy" : ""}`;
-  alertUser(status.error ? `Drawing and fitting have stopped: ${status.error}` : null);
+  alertUser(status.error ? `Drawing and training have stopped: ${status.error}` : null);
 }
 
 // Columns from which annotators can tell the hidden group; asked for once, and after one was hidden.

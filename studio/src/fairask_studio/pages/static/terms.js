@@ -13,7 +13,7 @@ const MEANINGS = {
   "first batch": "Rows drawn at random before there is a model.",
   agreement: "How often two people gave the same answer to the same row. Krippendorff's alpha is 1 for full agreement and 0 for chance.",
   "one answer for all": "The answer that is right most often, given to everybody: it has no gap and needs no model. A model must beat it.",
-  "without a limit": "The same classifier, fitted on the same labels without any limit on the gap.",
+  "without a limit": "The same classifier, trained on the same labels without any limit on the gap.",
 };
 
 let count = 0;
