@@ -1,6 +1,5 @@
 // The rows that were drawn, as a grid: search, filters, order and pages are the server's. A row opens beside it.
 import { call, get, post, put, remove } from "./api.js";
-import { cardBody } from "./card.js";
 import { thread, writing } from "./flags.js";
 import { follow } from "./live.js";
 import { $, ago, alertUser, el, fill, number, say } from "./dom.js";
@@ -156,7 +155,7 @@ const STORIES = {
 
 async function show(row, focus = true) {
   try {
-    const [card, past, flags] = await Promise.all([get(`/rows/${row}`), get(`/rows/${row}/history`), get(`/flags?row=${row}`)]);
+    const [card, past, flags, { cardBody }] = await Promise.all([get(`/rows/${row}`), get(`/rows/${row}/history`), get(`/flags?row=${row}`), import("./card.js")]); // a card is fetched when somebody looks at one
     open = row;
     const now = past.now;
     const { why } = past;
