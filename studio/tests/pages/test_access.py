@@ -208,15 +208,23 @@ def test_a_wrong_bearer_token_is_counted_too(study: Study) -> None:
     assert [guesser.get("/api/me").status_code for _ in range(9)] == [401] * 8 + [429]
 
 
-@pytest.mark.parametrize(
-    "path", ["/label", "/overview", "/signin", "/api/me", f"/static/{static_digest()}/studio.css", "/nowhere"]
-)
-def test_every_answer_carries_the_security_headers(client: TestClient, path: str) -> None:
+ICON, SHEET = (f"/static/{static_digest()}/{name}" for name in ("icon.svg", "studio.css"))
+
+
+@pytest.mark.parametrize("path", ["/label", "/overview", "/signin", "/api/me", ICON, "/nowhere"])
+def test_every_document_carries_the_security_headers(client: TestClient, path: str) -> None:
     headers = client.get(path).headers
     assert "script-src 'self';" in headers["content-security-policy"]
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_scripts_and_style_sheets_carry_those_that_are_about_them(client: TestClient) -> None:
+    headers = client.get(SHEET).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert "content-security-policy" not in headers  # it binds documents
 
 
 def test_a_foreign_name_for_this_machine_is_refused(client: TestClient) -> None:

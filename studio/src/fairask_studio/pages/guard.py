@@ -84,16 +84,21 @@ _POLICY = (
 
 _HEADERS = {
     "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+}
+#: What binds a document, and says nothing of a script or a style sheet: 400 bytes for each of twenty files.
+_OF_DOCUMENTS = {
+    "content-security-policy": _POLICY,
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
 }
+_NO_DOCUMENTS = ("text/javascript", "text/css")
 
 
 class Guard:
-    """Refuses foreign hosts and large bodies; adds security headers to every response."""
+    """Refuses foreign hosts and large bodies; adds security headers to responses."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] | None) -> None:
         self.app = app
@@ -108,9 +113,9 @@ class Guard:
         async def guarded_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
-                headers["content-security-policy"] = _POLICY
+                headers.update(_HEADERS)
+                if not headers.get("content-type", "").startswith(_NO_DOCUMENTS):
+                    headers.update(_OF_DOCUMENTS)
                 if "cache-control" not in headers:
                     headers["cache-control"] = "no-store"
             await send(message)
