@@ -234,11 +234,11 @@ def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
         left = status["budget"] - status["labels"]
         return Step("Label rows", "label", f"{left:,} labels of the budget are left.")
     if flags:
-        return Step("Answer flags", "rows?flag=open", f"People ask about {flags:,} rows.")
+        return Step("Answer flags", "rows?view=inbox&flag=open", f"People ask about {flags:,} rows.")
     if disagreements:
         return Step(
             "Settle disagreements",
-            "rows?disagree=true",
+            "rows?view=inbox&disagree=true",
             f"People disagree on {disagreements:,} rows.",
         )
     return _NEXT.get(case, _AUDIT)

@@ -208,7 +208,7 @@ def test_the_next_step_follows_the_study() -> None:
     state = _state((0.08, 0.02, 0.19), feasible=True)
     status = _status(state)
     assert next_step(status).page == "certificate"
-    assert next_step(status, disagreements=3).page == "rows?disagree=true"
+    assert next_step(status, disagreements=3).page == "rows?view=inbox&disagree=true"
     assert next_step({**status, "complete": False, "labels": 40}).page == "label"
     assert next_step({**status, "audit": {"done": False, "size": 60, "labels": 20}}).page == "label"
     for verdict, words in {
