@@ -72,7 +72,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         said = {"state": "done", "rows": 150, "words": "With 60 labels FARE is within 0.1."}
         forecast.handler = lambda route: route.fulfill(status=201, json=said)
         owner.tap("input[value=sex]")
-        expect(owner.locator("#forecast")).to_contain_text("On the 150 rows with a label: With 60 labels")
+        expect(owner.locator("#forecast")).to_contain_text("On the 150 rows with a label: with 60 labels")
         owner.select_option("select[data-column=score]", "drop")
         owner.select_option("select[data-column=rated]", "drop")
         expect(owner.locator("#card")).to_contain_text("The office was")

@@ -92,10 +92,10 @@ def test_cells_that_no_file_can_be_called_leave_no_half_study(home: TestClient, 
 
 def test_files_of_a_folder_are_sent_one_by_one(home: TestClient) -> None:
     sent = home.post("/api/tables", params={"name": "table.csv"}, content=TABLE.encode()).json()
-    assert "cannot see the images in 'photo'; it learns only from other columns." in sent["notes"][0]
+    assert "cannot see the images in “photo”; it learns only from other columns." in sent["notes"][0]
     refused = _make(home, sent["id"])
     assert refused.status_code == 422
-    assert "cannot see the images in 'photo', and no other column is left" in refused.json()["detail"]
+    assert "cannot see the images in “photo”, and no other column is left" in refused.json()["detail"]
     place = f"/api/tables/{sent['id']}/files"
     for i in range(ROWS):
         assert home.put(place, params={"name": f"photos/{i}.png"}, content=PNG).status_code == 200
@@ -119,7 +119,7 @@ def test_recordings_come_as_images_do(home: TestClient, tmp_path: Path) -> None:
     files = {"table.csv": table.encode(), **{f"calls/{i}.wav": WAV[:2000] for i in range(ROWS)}}
     sent = home.post("/api/tables", params={"name": "all.zip"}, content=_zip(files)).json()
     assert sent["notes"][0] == "40 recordings."
-    assert "cannot hear the recordings in 'call'; it learns only from other columns." in sent["notes"][1]
+    assert "cannot hear the recordings in “call”; it learns only from other columns." in sent["notes"][1]
     found = home.get(f"/api/tables/{sent['id']}/file", params={"name": "3.wav"})
     assert found.headers["content-type"] == "audio/wav"
     assert _make(home, sent["id"]).status_code == 201

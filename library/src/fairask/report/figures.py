@@ -317,13 +317,15 @@ def draw_learning_curves(
                 axis.fill_between(curve.labels, low, high, color=color, alpha=0.15, linewidth=0)
                 axis.plot(curve.labels, curve.mean, dash, color=color, marker="o", markersize=3.5)
         top.set_title("Accuracy on unseen rows")
-        said = METRIC_NAMES.get(metric, metric).capitalize() + " on unseen rows"
+        said = METRIC_NAMES.get(metric, metric).capitalize() + " on unseen rows, in points"
         bottom.set_title(_in_lines(said, 32) if narrow else said)
         bottom.set_xlabel("labels")
         start = 0 if fit_first else 1
         ends = [(curve.mean + np.nan_to_num(curve.error))[start:] for curve in gaps.values()]
         highest = np.nanmax([end.max(initial=0.0) for end in ends])
-        draw_tolerance(bottom, tolerance, min(1.0, max(1.12 * float(highest), 1.6 * tolerance, 0.02)))
+        most = min(1.0, max(1.12 * float(highest), 1.6 * tolerance, 0.02))
+        draw_tolerance(bottom, tolerance, most, said=points(tolerance))
+        bottom.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
         if narrow:
             lines = top.lines[: len(accuracy)]
             _legend(figure, lines, [_in_lines((names or {}).get(m, m), 18) for m in accuracy], 2)

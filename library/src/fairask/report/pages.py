@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairask.audit import Certificate
+from fairask.audit.plan import QUESTIONS
 from fairask.audit.watch import Watch
 from fairask.experiment import Comparison
 from fairask.experiment.comparison import over_trials
@@ -88,12 +89,13 @@ def render(comparison: Comparison) -> str:
     beside, audited = comparison.beside(), comparison.audited
     ours = audited is not None and audited[0] == comparison.methods[0].label
     audit = audited[1].verdict if audited is not None and ours else None
-    finding = comparison.verdict() if beside is None else beside.sentence()
+    finding = comparison.verdict() if beside is None else beside.averages(comparison.trials)
     certified = audited is not None and audit == "certified"
     page = template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
-        finding=audited[1].headline() if certified and audited is not None else finding,
+        points=points,
+        finding=_certified(audited[1]) if certified and audited is not None else finding,
         action="" if beside is None else beside.action(audit),
         enough="" if beside is not None and beside.case == "no better" else comparison.enough().sentence(),
         lines=[
@@ -108,6 +110,16 @@ def render(comparison: Comparison) -> str:
         sampling=_sampling(comparison),
     )
     return _whole(page)
+
+
+def _certified(proof: Certificate) -> str:
+    """Say in points what a certificate promises; one of a ratio has no points."""
+    if QUESTIONS[proof.metric].ratio:
+        return proof.headline()
+    if proof.lower == proof.upper:
+        gap, allowed = points(proof.estimate), points(proof.tolerance)
+        return f"Certified: the gap is {gap} on the whole pool; {allowed} are allowed."
+    return verdict_sentence("certified", proof.lower, proof.upper, proof.delta)
 
 
 def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:

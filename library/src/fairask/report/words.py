@@ -286,6 +286,35 @@ class Beside:
     def _below_constant(self, outcome: Outcome | None) -> bool:
         return outcome is not None and outcome.accuracy.value < self.constant + SAME
 
+    def averages(self, runs: int) -> str:
+        """Say the same of means over runs, in points.
+
+        >>> model = Outcome(Guess(0.845), Guess(0.076))
+        >>> plain = Outcome(Guess(0.843), Guess(0.169, 0.152, 0.186))
+        >>> print(Beside(model, plain, 0.76, "no", 0.1, 600).averages(8))
+        A plain model is unfair here. Over 8 runs, on rows that no method has seen, the fair model is 7.6
+        points apart, right for 84.5 of 100; the plain one is 16.9 points apart (15.2 to 18.6 points), right
+        for 84.3 of 100.
+        """
+        if self.plain is None or self.plain.gap is None or self.model.gap is None or self.case == "no better":
+            return self.sentence()
+        case = {
+            "unfair": "is unfair here",
+            "fair already": "is already within what is allowed",
+            "unsure": "may be within what is allowed or not",
+        }[self.case]
+        over = f"Over {runs} runs" if runs > 1 else "In one run"
+
+        def said(one: Outcome, gap: Guess) -> str:
+            known = gap.low < gap.high and math.isfinite(gap.high - gap.low)  # one run has no limits
+            between = f" ({points_between(gap.low, gap.high)})" if known else ""
+            return f"{points(gap.value)} apart{between}, right for {100 * one.accuracy.value:.1f} of 100"
+
+        return (
+            f"A plain model {case}. {over}, on rows that no method has seen, the fair model is "
+            f"{said(self.model, self.model.gap)}; the plain one is {said(self.plain, self.plain.gap)}."
+        )
+
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
 
@@ -509,18 +538,20 @@ class LabelSaving:
         """Say what passive sampling would need.
 
         >>> print(LabelSaving(100, 150.0, 120.0, np.inf, 300).sentence("FARE", 0.8))
-        Passive sampling reaches FARE's accuracy at 100 labels (0.800), as fairly, with 150 labels (90 %
-        interval: 120 to more than 300): 50 more.
+        Rows drawn at random need 150 labels (90 % interval: 120 to more than 300) for FARE's accuracy at
+        100 labels (0.800), as fairly: 50 more.
         """
-        goal = f"{method}'s accuracy at {self.labels:,} labels ({accuracy:.3f}), as fairly,"
+        goal = f"{method}'s accuracy at {self.labels:,} labels ({accuracy:.3f}), as fairly"
         limits = f" (90 % interval: {self.count(self.low)} to {self.count(self.high)})"
         if not self.has_interval:
             limits = " (one run: no interval)"
+        elif math.isinf(self.low):
+            limits = ""
         if not math.isfinite(self.needed):
-            return f"Passive sampling does not reach {goal} with {self.limit:,} labels{limits}."
+            return f"Rows drawn at random need more than {self.limit:,} labels{limits} for {goal}."
         more = self.needed - self.labels
         words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
-        return f"Passive sampling reaches {goal} with {self.needed:,.0f} labels{limits}: {words}."
+        return f"Rows drawn at random need {self.needed:,.0f} labels{limits} for {goal}: {words}."
 
 
 def within_sentence(labels: int, tolerance: float, counts: Iterable[tuple[str, int, int]]) -> str:

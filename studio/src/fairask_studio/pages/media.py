@@ -155,7 +155,10 @@ class Media:
                 if path.is_relative_to(folder.resolve()) and path.is_file():
                     with path.open("rb") as file:
                         return file.read(LARGEST + 1)
-        raise HTTPException(404, f"no file {name!r} beside the pool or in a folder given by --media")
+        raise HTTPException(
+            404,
+            f"The file {name!r} is missing: an owner can put it beside the pool or into a folder of --media.",
+        )
 
     def _fetch(self, address: str) -> bytes:
         try:

@@ -281,7 +281,7 @@ function answer(label, reason = "") {
   cards = cards.slice(1);
   recent = [{ row: card.row, label }, ...recent].slice(0, 5);
   for (const row of answered.keys()) if (!recent.some((given) => given.row === row)) answered.delete(row);
-  if (!cards.length) blank(el("h2", { class: "big", id: "card-title" }, "Fetching a row…"));
+  if (!cards.length) blank(el("h2", { class: "big", id: "card-title" }, stuck ? "The next row comes when the server answers" : "Fetching a row…"));
   show();
   toCard();
   dispatch(card.row);

@@ -30,7 +30,7 @@ function errors(found) {
   if (!list.length) return null;
   const [no, yes] = status.classes;
   const rows = list.map((e) => [e.group, e.truth ? `is “${yes}”, said “${no}”` : `is “${no}”, said “${yes}”`, { number: e.value === null ? "–" : percent(e.value, 0) }, { number: e.value === null ? "–" : `${percent(e.low, 0)} to ${percent(e.high, 0)}` }, e.labels]);
-  return panel("Errors by group", el("p", { class: "hint" }, measured.length ? "The other kind of error. It is not part of the certificate: estimated before the audit, on rows that the model was not trained on." : "On labelled rows that the model was not trained on."), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by group" }, table(["Group", "Error", { number: "Share" }, { number: "95 % interval" }, { number: "Labels" }], rows, "Errors by group")));
+  return panel("Errors by group", el("p", { class: "hint" }, measured.length ? "The other kind of error. It is not part of the certificate: estimated before the audit, on rows that the model was not trained on." : "On labelled rows that the model was not trained on."), el("div", { class: "scroll compared", tabindex: "0", role: "region", "aria-label": "Errors by group" }, table(["Group", "Error", { number: "Share" }, { number: "95 % interval" }, { number: "Labels" }], rows, "Errors by group")));
 }
 
 // The columns that decide, by name, and why the others do not; more than these are folded.
@@ -107,7 +107,7 @@ async function load() {
   const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
   const from = audited ? "By the audit: its labels trained nothing, and those of before it are counted whole." : entry.estimate ? ["On rows it was not trained on, corrected for how rows were drawn, with 95 % ", term("interval", "intervals"), "."] : "On the labels it was trained on; estimates begin at 30 labels.";
   fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, from), ...rates(entry)), more,
-    panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, "When"], history, "History of models"))));
+    panel("All models", el("div", { class: "scroll compared", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, "When"], history, "History of models"))));
   const { found } = await get("/model/details");
   const linear = model.members.find((member) => member.weights.length)?.weights ?? [];
   fill(more, ...[learns(found), members(found), errors(found.errors), looks(found.importance, linear), near(found.near)].filter(Boolean));

@@ -92,7 +92,8 @@ async function forecast() {
       said = await get(place);
     }
     if (mine !== asked) return;
-    $("forecast").textContent = said.state === "done" ? `On the ${number(said.rows)} rows with a label: ${said.words}` : `Nothing could be found out: ${said.words}`;
+    const reach = said.curve && said.curve.labels.at(-1) < budget ? "As far as" : "On", on = reach === "On" ? "" : " reach";
+    $("forecast").textContent = said.state === "done" ? `${reach} the ${number(said.rows)} rows with a label${on}: ${said.words.replace(/^With /, "with ")}` : `Nothing could be found out: ${said.words}`;
     fill($("forecast-chart"));
     if (said.curve) fill($("forecast-chart"), responsive((node) => drawForecast(node, said.curve, tolerance)));
   } catch (error) { if (mine === asked) $("forecast").textContent = `Nothing can be found out yet: ${error.message}`; }
@@ -103,8 +104,20 @@ function drawForecast(node, { labels, accuracy_by_round: accuracy, gap_by_round:
   curves(node, labels.map((n, i) => ({ labels: n, estimate: { accuracy: known(accuracy[i]), gap: known(gap[i]) } })), tolerance, labels.at(-1), null, 80);
 }
 
+// The column of known labels is no group and is not shown: what it could be is out of reach, and says why.
+function settled() {
+  for (const [i, { name }] of table.columns.entries()) {
+    const cells = map.tBodies[0].rows[i].cells, known = name === $("labels").value, said = cells[3].querySelector(".known");
+    cells[1].inert = cells[2].inert = known;
+    if (known) cells[1].querySelector("[type=checkbox]").checked = false;
+    if (known && !said) cells[3].append(el("span", { class: "known hint small" }, " – known labels: not shown, not learned from"));
+    else if (!known) said?.remove();
+  }
+}
+
 function labelled() {
   const column = table.columns.find((c) => c.name === $("labels").value);
+  settled();
   if (column) [$("negative").value, $("positive").value] = column.values;
   words();
   show();
@@ -125,6 +138,7 @@ if (table) {
   for (const id of ["question", "negative", "positive"]) $(id).addEventListener("input", show);
   $("make").addEventListener("submit", () => { $("go").disabled = true; });
   addEventListener("pageshow", () => { $("go").disabled = false; }); // back from the study that was made
+  settled();
   show();
   words();
   learns();
