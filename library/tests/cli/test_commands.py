@@ -127,7 +127,7 @@ def test_simulate_says_what_passive_sampling_would_need(fairask: Run, table: Pat
     result = fairask("simulate", table, *COLUMNS)
     assert result.exit_code == 0, result.output
     assert "label 'yes' counts as positive, 'no' as negative" in result.stdout
-    assert "Passive sampling" in result.stdout
+    assert "Rows drawn at random need" in result.stdout
     page = Path("report.html").read_text(encoding="utf-8")
     assert "--label paid --protected sex --positive yes" in page
 
