@@ -66,7 +66,7 @@ def simulated(few_trees: None, tmp_path_factory: pytest.TempPathFactory) -> dict
 
 def test_the_demo_ends_with_a_verdict_and_a_report(demo: tuple[str, str]) -> None:
     said, page = demo
-    assert "With 100 labels FARE is within 0.1 in " in said
+    assert "With 100 labels the gap is at most 10 points in " in said
     assert said.rstrip().endswith("report: report.html")
     assert "\x1b" not in said
     assert "<svg" in page

@@ -96,7 +96,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         options.setdefault("viewport", {"width": 1200, "height": 860})
         contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         return faults.watch(page)
 
     yield build

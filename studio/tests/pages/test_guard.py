@@ -93,7 +93,7 @@ def test_a_stopped_database_gives_503_and_files_are_still_served(make: Make) -> 
 def _half(url: str, head: str) -> socket.socket:
     """Send a part of a request."""
     host, _, port = url.removeprefix("http://").rpartition(":")
-    sender = socket.create_connection((host, int(port)), timeout=30)
+    sender = socket.create_connection((host, int(port)), timeout=180)
     sender.sendall(head.encode())
     return sender
 

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ def test_behind_a_proxy_cookies_are_secure_and_guesses_are_counted_by_visitor(
     with serving(create_app(study, train=False)) as url:
 
         def sign_in(token: str, visitor: str) -> http.client.HTTPResponse:
-            connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
+            connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=180)
             headers = {"X-Forwarded-For": visitor, "X-Forwarded-Proto": "https"}
             headers |= {"Host": "localhost", "Content-Type": "application/json"}
             connection.request("POST", "/api/session", json.dumps({"token": token}), headers)
@@ -387,12 +387,13 @@ def _reached(port: int) -> bool:
 
 def send(port: int, method: str, path: str, body: Any = None, token: str = "") -> tuple[int, Any]:
     """One request on a connection of its own, so that either process may take it."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-    connection.request(method, path, None if body is None else json.dumps(body), headers)
-    answer = connection.getresponse()
-    data = json.loads(answer.read())
-    connection.close()
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=180)) as connection:
+        headers = {"Content-Type": "application/json"} | (
+            {"Authorization": f"Bearer {token}"} if token else {}
+        )
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        data = json.loads(answer.read())
     return answer.status, data
 
 

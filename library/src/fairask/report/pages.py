@@ -96,6 +96,8 @@ def render(comparison: Comparison) -> str:
         palette=ON_DARK,
         points=points,
         finding=_certified(audited[1]) if certified and audited is not None else finding,
+        proved="" if audited is None else _certified(audited[1]) if certified else audited[1].headline(),
+        measured="" if audited is None else _measured(audited[1]),
         action="" if beside is None else beside.action(audit),
         enough="" if beside is not None and beside.case == "no better" else comparison.enough().sentence(),
         lines=[
@@ -120,6 +122,14 @@ def _certified(proof: Certificate) -> str:
         gap, allowed = points(proof.estimate), points(proof.tolerance)
         return f"Certified: the gap is {gap} on the whole pool; {allowed} are allowed."
     return verdict_sentence("certified", proof.lower, proof.upper, proof.delta)
+
+
+def _measured(proof: Certificate) -> str:
+    """Say in points what an audit measured."""
+    if QUESTIONS[proof.metric].ratio or math.isnan(proof.estimate):
+        return proof._bounds()
+    bounds = points_between(proof.lower, proof.upper)
+    return f"Gap measured: {points(proof.estimate)}; bounds: {bounds}; allowed: {points(proof.tolerance)}."
 
 
 def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:

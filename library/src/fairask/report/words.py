@@ -300,8 +300,8 @@ class Beside:
             return self.sentence()
         case = {
             "unfair": "is unfair here",
-            "fair already": "is already within what is allowed",
-            "unsure": "may be within what is allowed or not",
+            "fair already": "is already within the tolerance",
+            "unsure": "may be within the tolerance or not",
         }[self.case]
         over = f"Over {runs} runs" if runs > 1 else "In one run"
 
@@ -548,21 +548,33 @@ class LabelSaving:
         elif math.isinf(self.low):
             limits = ""
         if not math.isfinite(self.needed):
-            return f"Rows drawn at random need more than {self.limit:,} labels{limits} for {goal}."
+            if self.has_interval and math.isfinite(self.low):
+                limits = f"; in 90 % of samples of the runs they need {self.count(self.low)} or more"
+            return f"With rows drawn at random, {self.limit:,} labels are not enough for {goal}{limits}."
         more = self.needed - self.labels
         words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
         return f"Rows drawn at random need {self.needed:,.0f} labels{limits} for {goal}: {words}."
 
 
+#: Names of methods as somebody reads them who has not met them.
+_INTRODUCED = {
+    "passive": "rows drawn at random (passive)",
+    "no constraint": "the plain model (no constraint)",
+}
+
+
 def within_sentence(labels: int, tolerance: float, counts: Iterable[tuple[str, int, int]]) -> str:
     """Say in how many runs each method is within the tolerance: its name, those runs, and all runs.
 
-    >>> within_sentence(50, 0.1, [("FARE", 1, 1), ("passive", 0, 1)])
-    'With 50 labels FARE is within 0.1 in 1 of 1 runs; passive in 0 of 1.'
+    >>> print(within_sentence(50, 0.1, [("FARE", 1, 1), ("no constraint", 0, 1)]))
+    With 50 labels the gap is at most 10 points in 1 of 1 runs with FARE, 0 of 1 with the plain model (no
+    constraint).
     """
-    (name, within, runs), *others = counts
-    first = f"With {labels:,} labels {name} is within {tolerance:g} in {within} of {runs} runs"
-    return "; ".join([first, *(f"{name} in {within} of {runs}" for name, within, runs in others)]) + "."
+    said = [f"{within} of {runs} with {_INTRODUCED.get(name, name)}" for name, within, runs in counts]
+    first = said[0].replace(" with", " runs with", 1)
+    return (
+        f"With {labels:,} labels the gap is at most {points(tolerance)} in {', '.join([first, *said[1:]])}."
+    )
 
 
 def stop_sentence(method: str, stopped: Sequence[int | None], budget: int, ends: str = "") -> str:
@@ -1364,8 +1376,8 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
 #: What lets a model see images and hear audio.
 EMBED = (
     "Add embeddings, numbers that describe each image or recording: a column of lists of numbers, or an .npy "
-    "file with a row for each row of the table. The page “Text and embeddings” of the documentation shows "
-    "local encoders."
+    "file with a row for each row of the table. The page “Text and embeddings” of the documentation "
+    "(docs/guides/text.md) shows local encoders."
 )
 
 
