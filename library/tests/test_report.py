@@ -159,8 +159,8 @@ def test_a_baseline_that_never_gets_there_or_is_better_is_said_to_be(comparison:
 
 def test_the_verdict_counts_runs(comparison: Comparison) -> None:
     assert comparison.verdict() == (
-        "With 100 labels the gap is at most 10 points in 1 of 2 runs with FARE, 0 of 2 with rows drawn at "
-        "random (passive)."
+        "With 100 labels the gap is at most 10 points in 1 of 2 runs with the fair model (FARE), 0 of 2 with "
+        "rows drawn at random (passive)."
     )
 
 

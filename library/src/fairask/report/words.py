@@ -549,7 +549,7 @@ class LabelSaving:
             limits = ""
         if not math.isfinite(self.needed):
             if self.has_interval and math.isfinite(self.low):
-                limits = f"; in 90 % of samples of the runs they need {self.count(self.low)} or more"
+                limits = f"; in one of twenty samples of the runs {self.count(self.low)} are"
             return f"With rows drawn at random, {self.limit:,} labels are not enough for {goal}{limits}."
         more = self.needed - self.labels
         words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
@@ -558,6 +558,7 @@ class LabelSaving:
 
 #: Names of methods as somebody reads them who has not met them.
 _INTRODUCED = {
+    "FARE": "the fair model (FARE)",
     "passive": "rows drawn at random (passive)",
     "no constraint": "the plain model (no constraint)",
 }
@@ -567,8 +568,8 @@ def within_sentence(labels: int, tolerance: float, counts: Iterable[tuple[str, i
     """Say in how many runs each method is within the tolerance: its name, those runs, and all runs.
 
     >>> print(within_sentence(50, 0.1, [("FARE", 1, 1), ("no constraint", 0, 1)]))
-    With 50 labels the gap is at most 10 points in 1 of 1 runs with FARE, 0 of 1 with the plain model (no
-    constraint).
+    With 50 labels the gap is at most 10 points in 1 of 1 runs with the fair model (FARE), 0 of 1 with the
+    plain model (no constraint).
     """
     said = [f"{within} of {runs} with {_INTRODUCED.get(name, name)}" for name, within, runs in counts]
     first = said[0].replace(" with", " runs with", 1)

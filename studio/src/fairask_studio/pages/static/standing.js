@@ -9,7 +9,7 @@ export function action({ words, page, why }, { case: kind }) {
   const home = document.querySelector(`header a[href$="/../../"]`)?.href;
   const href = page === "new" ? home && `${home}new` : `${root}/${page}`;
   const button = !owns && !/^(label|rows)/.test(page) ? `The owners' next step: ${words.toLowerCase()}. ` // other pages are the owners'
-    : href ? el("a", { class: "button primary", href, download: page.startsWith("api/") }, words) : el("span", {}, el("strong", {}, `${words}: `), "add ", el("code", {}, "--vectors EMBEDDINGS.npy"), " to the command that made this one, or choose New study on the page of ", el("code", {}, "fairask studio"), ".");
+    : href ? el("a", { class: "button primary", href, download: page.startsWith("api/") }, words) : el("span", {}, el("strong", {}, `${words}: `), "add ", el("code", {}, "--vectors EMBEDDINGS.npy"), " and --to ANOTHER-NAME to the command that made this one, or choose New study on the page of ", el("code", {}, "fairask studio"), ".");
   const anyway = /^un(seen|heard)/.test(kind) ? el("a", { class: "button", href: `${root}/label` }, "Label rows anyway") : "";
   return [button, el("span", { class: "hint" }, tight(why)), anyway];
 }
