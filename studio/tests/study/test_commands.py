@@ -60,7 +60,8 @@ def test_a_study_from_beginning_to_end(run: Run) -> None:
 
 
 def test_status_is_silent_about_what_is_not_known_yet(run: Run) -> None:
-    run("new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--stop", "plateau", "--to", "s")
+    made = ("--protected", "sex", "--classes", "bad,good", "--stop", "plateau", "--seed", "1")
+    run("new", "loans.csv", *made, "--to", "s")  # with some seeds everybody gets one answer: a gap of 0
     assert "stopping rule" not in run("status", "s").output
     rows = json.loads(run("ask", "s", "-n", "30", "--json").output)["rows"]
     # All of one group are 'bad': its true positive rate is unknown, the accuracy is not.
