@@ -21,6 +21,7 @@ __all__ = [
     "VIEWS",
     "StandIn",
     "browser",
+    "cut_off",
     "faultless",
     "fits",
     "look",
@@ -133,6 +134,14 @@ class StandIn:
         """Refuse one answer, and let the next ones pass."""
         self.handler = None
         route.fulfill(status=409, json={"detail": "too late"})
+
+
+def cut_off(page: Page) -> None:
+    """Let a page reach nothing more until its tab is closed.
+
+    A request that a StandIn holds back at that moment would reach the server: the browser lets it go.
+    """
+    page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('Failed to fetch')); }")
 
 
 def violations(page: Page, options: dict[str, Any] | None = None) -> list[dict[str, Any]]:

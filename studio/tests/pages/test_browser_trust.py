@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from fairask_studio import Study
 from fairask_studio.pages import create_app
-from studio.tests.pages.browsing import StandIn, browser, new_page, shown_row
+from studio.tests.pages.browsing import StandIn, browser, cut_off, new_page, shown_row
 from studio.tests.pages.serving import serving
 
 __all__ = ["browser", "new_page"]
@@ -191,11 +191,10 @@ def test_two_answers_given_offline_are_kept_when_the_tab_is_closed(
     study.draw(30)
     with serving(create_app(study, train=False)) as url:
         page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-        server = StandIn(page, "**/api/**")
         page.goto(f"{url}/label")
         shown_row(page)
         assert study.status()["held"] == 10  # a phone holds rows to go on without a connection
-        server.handler = lambda route: route.abort("connectionrefused")
+        cut_off(page)
         for number, words in enumerate(("1 answer waits to be sent", "2 answers wait to be sent")):
             shown_row(page)
             page.tap(f"#answers .answer >> nth={number}")
@@ -257,7 +256,7 @@ def test_an_answer_on_which_the_server_always_fails_is_kept_and_those_behind_it_
     failing, tries = [-1], [0]
 
     def fail(route: Route) -> None:
-        if server.handler is None and (route.request.post_data_json or {}).get("row") == failing[0]:
+        if (route.request.post_data_json or {}).get("row") == failing[0]:
             tries[0] += 1
             route.fulfill(status=500, body="Internal Server Error")
         else:
@@ -265,13 +264,12 @@ def test_an_answer_on_which_the_server_always_fails_is_kept_and_those_behind_it_
 
     with serving(create_app(study, train=False)) as url:
         page = new_page("500", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-        server = StandIn(page, "**/api/**")
         page.route("**/api/answers", fail)
         page.goto(f"{url}/label")
         shown_row(page)
         failing[0] = bad = int(page.get_attribute("#card", "data-ready") or "")
         if reloaded:
-            server.handler = lambda route: route.abort("connectionrefused")
+            cut_off(page)
         for number in range(1, 4):
             shown_row(page)
             page.tap(f"#answers .answer >> nth={number % 2}")
@@ -279,7 +277,6 @@ def test_an_answer_on_which_the_server_always_fails_is_kept_and_those_behind_it_
         if reloaded:
             context = page.context
             page.close()
-            server.handler = None
             page = context.new_page()
             page.route("**/api/answers", fail)
             page.goto(f"{url}/label")
@@ -348,10 +345,6 @@ def test_what_is_corrected_or_taken_back_offline_is_kept_when_the_tab_is_closed(
     study.draw(10)
     with serving(create_app(study, train=False)) as url:
         page = new_page()
-        offline = [False]
-        page.route(
-            "**/api/**", lambda route: route.abort("connectionrefused") if offline[0] else route.fallback()
-        )
         page.goto(f"{url}/label")
         first = shown_row(page)
         page.keyboard.press("1")
@@ -359,7 +352,7 @@ def test_what_is_corrected_or_taken_back_offline_is_kept_when_the_tab_is_closed(
         page.keyboard.press("q")
         expect(page.locator("#correcting")).to_be_visible()
         assert shown_row(page) == first
-        offline[0] = True
+        cut_off(page)
         page.keyboard.press("2")
         expect(page.locator("#told")).to_have_text("1 answer waits to be sent")
         second = shown_row(page)
