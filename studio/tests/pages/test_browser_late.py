@@ -289,3 +289,32 @@ def test_no_row_waits_for_the_answers_to_questions(
         page.evaluate("dispatchEvent(new Event('outbox'))")  # as when another tab has sent something
         held[0].continue_()
         expect(page.locator("#answers .answer:enabled")).to_have_count(2)
+
+
+def test_the_button_that_invites_stays_where_it_is_when_the_people_come(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    with serving(create_app(make(), train=False)) as url:
+        page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        held: list[Route] = []
+        page.route("**/api/people/figures", lambda route: held.append(route), times=1)
+        with page.expect_request("**/api/people/figures", timeout=60_000):
+            page.goto(f"{url}/people")
+        page.wait_for_selector("#new-person:not([inert])")
+        invite, role = page.get_by_role("button", name="Invite"), page.locator("#new-person [name=role]")
+        expect(page.locator("#first-owner")).to_be_visible()
+        expect(role).to_have_value("owner")
+        before = invite.bounding_box()
+        role.select_option("annotator")
+        held[0].continue_()
+        expect(page.locator("#people")).to_contain_text("Nobody yet")
+        assert invite.bounding_box() == before
+        expect(role).to_have_value("annotator")  # what was chosen stays; the server refuses it with a reason
+        page.fill("#new-person [name=name]", "ada")
+        invite.tap()
+        expect(page.locator("#alert")).to_contain_text("the first person must be an owner")
+        role.select_option("owner")
+        invite.tap()
+        expect(page.locator("#invited")).to_contain_text("ada")
+        expect(page.locator("#first-owner")).to_be_hidden()
+        expect(role).to_have_value("annotator")

@@ -442,7 +442,8 @@ def test_a_tab_that_nobody_looks_at_lets_its_rows_go(make: Make, new_page: Calla
         page.goto(f"{url}/label")
         page.wait_for_selector("#card .fields")
         page.on("request", lambda sent: sent.url.endswith("/next") and asked.append(sent.url))
-        page.on("requestfinished", lambda sent: sent.url.endswith("/next") and ended.append(sent.url))
+        for end in ("requestfinished", "requestfailed"):
+            page.on(end, lambda sent: sent.url.endswith("/next") and ended.append(sent.url))
         for _ in range(9):
             page.clock.run_for(61_000)
             page.wait_for_timeout(100)

@@ -132,6 +132,7 @@ def show(request: Request, view: str) -> Response:
         "place": "URL" if is_url(study.target) else shlex.quote(study.target),
         "examples": view == "label" and _has_examples(study),
         "made": _made(study) if view == "settings" else {},
+        "anybody": view == "people" and study.people.any(),
         "columns": [
             {"name": c.name, "title": c.title or c.name.replace("_", " ")}
             for c in config.columns

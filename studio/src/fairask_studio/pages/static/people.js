@@ -167,7 +167,6 @@ async function load() {
   bias(known);
   taken(Array.isArray(away) ? away : Object.values(away));
   if (owns) $("first-owner").hidden = known.some((p) => p.role);
-  if (owns && !known.some((p) => p.role)) $("new-person").elements.role.value = "owner"; // the first one must be
 }
 
 $("again")?.addEventListener("submit", async (event) => {
@@ -196,7 +195,11 @@ $("new-person")?.addEventListener("submit", async (event) => {
   } catch (error) { fail(error); }
 });
 
-if (owns) { where(); $("for-others").after(copied($("for-others").textContent)); }
+if (owns) {
+  where();
+  if (!$("first-owner").hidden) $("new-person").elements.role.value = "owner"; // the first one must be
+  $("for-others").after(copied($("for-others").textContent));
+}
 $("address")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const field = event.target.elements.address;
