@@ -117,3 +117,15 @@ def test_forty_kills_on_each_database_lose_nothing(make: Make, target: str, tmp_
     make(target, table=people_table(4000), **settings).close()
     acts = killed(target, 40, 2, tmp_path)
     assert check(target, acts) > 20
+
+
+def test_a_connection_that_is_in_use_when_the_study_is_closed_is_closed_afterwards(
+    make: Make, target: str
+) -> None:
+    study = make(target)
+    with study.store.database.read() as connection:
+        driver = connection.connection.dbapi_connection
+        study.close()
+        assert connection.execute(select(tasks.c.row)).all() == []  # it works until it is given back
+    with pytest.raises(Exception, match=r"closed"):
+        driver.execute("SELECT 1")

@@ -24,6 +24,7 @@ from sqlite3 import Connection as SQLiteConnection
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from fairask_studio.errors import StudyError, UnreachableError, senseless
 from fairask_studio.store.postgres import connect_postgres, is_url
@@ -177,9 +178,14 @@ class Database:
         return None if row is None else str(row[0])
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; one that is in use is closed when it is given back."""
         for engine in (self._read, self._write, self._relax):
+            event.listen(engine.pool, "checkin", _close)
             engine.dispose()
+
+
+def _close(_: object, entry: ConnectionPoolEntry) -> None:
+    entry.close()
 
 
 def _schema(connection: Connection) -> dict[str, str]:
