@@ -281,6 +281,12 @@ def test_keys_are_private_and_are_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "owner").chmod(0o644)
     with pytest.raises(UserError, match="others than its owner can use"):
         OwnerKey.read(tmp_path / "owner")
+    with pytest.raises(UserError, match="No such file") as found:
+        OwnerKey.read(tmp_path / "none")
+    assert "--new-key" in found.value.remedy
+    with pytest.raises(UserError, match="directory") as found:  # a new key would not help
+        OwnerKey.read(tmp_path)
+    assert "--new-key" not in found.value.remedy
     with pytest.raises(UserError, match="is a private key"):
         read_public(str(tmp_path / "owner"))
 

@@ -19,10 +19,10 @@ from studio.tests.pages.test_home import CSV
 __all__ = ["browser", "new_page"]
 
 
-def _held(page: Page, script: str) -> list[Route]:
-    """Hold a script back; whoever calls lets it go."""
+def _held(page: Page, what: str, times: int | None = None) -> list[Route]:
+    """Hold back what a page asks for; whoever calls lets it go."""
     held: list[Route] = []
-    page.route(f"**/{script}", lambda route: held.append(route))
+    page.route(f"**/{what}", lambda route: held.append(route), times=times)
     return held
 
 
@@ -296,8 +296,7 @@ def test_the_button_that_invites_stays_where_it_is_when_the_people_come(
 ) -> None:
     with serving(create_app(make(), train=False)) as url:
         page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-        held: list[Route] = []
-        page.route("**/api/people/figures", lambda route: held.append(route), times=1)
+        held = _held(page, "api/people/figures", times=1)
         with page.expect_request("**/api/people/figures", timeout=60_000):
             page.goto(f"{url}/people")
         page.wait_for_selector("#new-person:not([inert])")
@@ -318,3 +317,34 @@ def test_the_button_that_invites_stays_where_it_is_when_the_people_come(
         expect(page.locator("#invited")).to_contain_text("ada")
         expect(page.locator("#first-owner")).to_be_hidden()
         expect(role).to_have_value("annotator")
+
+
+def test_what_stands_below_late_content_appears_with_it(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    token = study.people.add("ada", "owner")
+    late = {  # what is held, and what stands below it
+        "people": ("api/people/figures", "#new-program button"),
+        "settings": ("api/rows/0", "#budget button"),
+        "rows": ("api/rows?*", ".pages"),
+        "settings#known-title": ("api/known", "#export-title"),
+    }
+    with serving(create_app(study, train=False)) as url:
+        page = new_page("500", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        page.goto(f"{url}/signin")
+        page.fill("#token", token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page).to_have_url(f"{url}/overview")
+        for view, (what, below) in late.items():
+            held = _held(page, what, times=1)
+            with page.expect_request(f"**/{what}", timeout=60_000):
+                page.goto(f"{url}/{view}")
+            page.wait_for_selector("form:not([inert])", state="attached")
+            expect(page.locator(below)).to_be_hidden()
+            held[0].fulfill(status=500) if view == "settings" else held[0].continue_()  # it need not come
+            if view == "rows":
+                expect(page.locator("#empty")).to_be_visible()  # one page of rows has no other
+            else:
+                expect(page.locator(below)).to_be_visible()
+        expect(page.locator("#known-title")).to_be_in_viewport()

@@ -130,7 +130,9 @@ class OwnerKey:
         try:
             data = file.read_bytes()
         except OSError as error:
-            remedy = f"Make a key: fairask verify --new-key {file}"
+            missing = isinstance(error, FileNotFoundError)
+            make = f"Make a key: fairask verify --new-key {file}"
+            remedy = make if missing else "Give a file that you can read"
             raise UserError(f"{file}: {error.strerror}", remedy) from error
         if os.name == "posix" and file.stat().st_mode & 0o077:
             raise UserError(f"others than its owner can use the private key {file}", f"chmod 600 {file}")

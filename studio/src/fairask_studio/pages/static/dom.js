@@ -18,6 +18,9 @@ export function el(tag, attributes = {}, ...children) {
 
 export const fill = (node, ...children) => node.replaceChildren(...children.flat().map((c) => (c instanceof Node ? c : String(c))));
 
+// What a section waited for is here, or does not come: what stands below it is shown, and is moved no more.
+export const arrived = (node) => node.closest(".waits")?.classList.remove("waits");
+
 export function say(words) {
   $("said").textContent = "";
   requestAnimationFrame(() => { $("said").textContent = words; });

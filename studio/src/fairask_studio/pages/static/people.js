@@ -1,6 +1,6 @@
 // Who labels: invitations, pace, agreement, answers by group; answers of a person can be taken away and given back.
 import { get, post, put, remove, root } from "./api.js";
-import { $, ago, alertUser, confirmed, el, fill, number, owns, percent, reasons, say, table } from "./dom.js";
+import { $, ago, alertUser, arrived, confirmed, el, fill, number, owns, percent, reasons, say, table } from "./dom.js";
 import { follow } from "./live.js";
 
 const fail = (error) => alertUser(error.message);
@@ -227,4 +227,4 @@ $("new-program")?.addEventListener("submit", async (event) => {
   } catch (error) { fail(error); }
 });
 
-follow(async () => { if (!document.querySelector("dialog[open], #people :focus, #programs :focus")) await load(); }, 3);
+follow(async () => { if (!document.querySelector("dialog[open], #people :focus, #programs :focus")) await load().finally(() => arrived($("people"))); }, 3);

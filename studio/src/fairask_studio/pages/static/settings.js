@@ -1,7 +1,7 @@
 // Words and files.
 import { call, get, put, remove, root } from "./api.js";
 import { cardBody } from "./card.js";
-import { $, alertUser, el, fill, number, table } from "./dom.js";
+import { $, alertUser, arrived, el, fill, number, table } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", audio: "audio", markdown: "Markdown", none: "not shown" };
@@ -95,5 +95,5 @@ $("known-file").addEventListener("submit", async (event) => {
   } catch (error) { $("known-said").className = "refused"; $("known-said").textContent = error.message; }
 });
 
-words().then(async () => { card = await get("/rows/0"); preview(); }).catch(fail);
-known().catch(fail);
+words().then(async () => { card = await get("/rows/0"); preview(); }).catch(fail).finally(() => arrived($("preview-card")));
+known().catch(fail).finally(() => arrived($("known")));
