@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Dialog, Page, Route, expect
+from playwright.sync_api import APIResponse, Dialog, Page, Route, expect
 from sqlalchemy import text
 
 from fairask_studio import Study
@@ -336,6 +336,42 @@ def test_a_page_from_before_signing_in_again_keeps_its_answer(
         expect(old.locator("#progress")).to_contain_text("2 by you")
         expect(new.locator("#progress")).to_contain_text("2 by you")
         assert shown_row(new) == shown_row(old)
+
+
+def test_a_late_reply_does_not_bring_back_a_row_that_was_answered_meanwhile(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        one = new_page()
+        sends = StandIn(one)
+        one.goto(f"{url}/label")
+        shown_row(one)
+        two = one.context.new_page()
+        asks = StandIn(two, "**/api/next")
+        two.goto(f"{url}/label")
+        row = shown_row(two)
+        two.wait_for_load_state("networkidle")
+        held: list[Route] = []
+        late: list[tuple[Route, APIResponse]] = []
+
+        def ask(route: Route) -> None:
+            asks.handler = None
+            late.append((route, route.fetch()))
+
+        sends.handler, asks.handler = held.append, ask
+        one.keyboard.press("1")  # the other tab is told at once, and asks before the server has the answer
+        while not (held and late):
+            one.wait_for_timeout(50)
+        sends.handler = None
+        held[0].continue_()
+        expect(two.locator("#progress")).to_contain_text("1 by you")
+        route, reply = late[0]
+        with two.expect_request("**/api/next", timeout=60_000):  # it is asked for again
+            route.fulfill(response=reply)
+        expect(two.locator("#progress")).to_contain_text("1 by you")
+        assert shown_row(two) == shown_row(one) != row
 
 
 def test_what_is_corrected_or_taken_back_offline_is_kept_when_the_tab_is_closed(

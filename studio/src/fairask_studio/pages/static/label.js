@@ -17,6 +17,7 @@ let saving = Promise.resolve();
 const HELD = matchMedia("(pointer: coarse)").matches ? 10 : 2;
 const answered = new Map(); // the cards of rows that I answered here: one that is taken back is here at once
 const begun = new Set(); // rows of which something is being sent
+let saves = 0; // answers that were sent since this page began, here or in another tab
 const isTakenBack = (row) => waits(row)?.undo && waits(row).label === undefined;
 let timer = null;
 // The second click of a double click must not answer the row that came after the first.
@@ -203,13 +204,15 @@ function showState(heading, words) {
 async function refill() {
   clearTimeout(timer);
   if (told) return; // the row of an explanation stays until it is read
+  const before = saves;
   const answer = await post("/next", { count: Math.min(HELD + setAside().length, 10) });
-  const before = current()?.row;
+  if (saves !== before) return refill(); // a late reply may hold rows that were answered meanwhile
+  const reading = current()?.row;
   cards = [...cards.filter((card) => isTakenBack(card.row)), ...answer.cards.filter((card) => !waits(card.row))];
   // The row that is being read stays, even if an earlier one has come back.
-  if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
+  if (!again) cards.sort((a, b) => (b.row === reading) - (a.row === reading));
   showProgress(answer.progress);
-  if (current()?.row !== before || !cards.length) show();
+  if (current()?.row !== reading || !cards.length) show();
   if (shown.seen) fetchAhead();
   if (!cards.length && !again && !waiting().length) {
     if (answer.training) {
@@ -295,6 +298,7 @@ function dispatch(row) {
     const late = setTimeout(() => { stuck = true; tell(); }, LATE);
     const sent = await guard(() => send(row));
     clearTimeout(late);
+    saves += 1;
     begun.delete(row);
     if (sent === null) return; // taken back before it was sent
     const { given, saved } = sent ?? {};
@@ -314,6 +318,7 @@ function practise(card, label) {
   show();
   saving = saving.then(() => guard(async () => {
     const { practice } = await post("/answers", { row: card.row, label });
+    saves += 1;
     $("verdict-title").textContent = label === null ? `Skipped; the answer is ${practice.label}.` : practice.right ? `Right: ${practice.label}.` : `You said ${label}; the answer is ${practice.label}.`;
     $("verdict").classList.toggle("good", practice.right);
     fill($("verdict-why"), ...markdown(practice.why));
@@ -508,7 +513,7 @@ $("flags-open").addEventListener("click", () => openFlags($("flags").hidden));
 $("flags-close").addEventListener("click", () => { openFlags(false); toCard(); });
 addEventListener("signedout", () => { leaving = true; });
 addEventListener("beforeunload", (event) => { if (waiting().length && !leaving) event.preventDefault(); });
-otherwise(() => { tell(); guard(refill, true); });
+otherwise(() => { saves += 1; tell(); guard(refill, true); });
 $("undo").addEventListener("click", undo);
 $("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $("note-text").focus()));
 $("help").addEventListener("click", () => $("help-box").showModal());
