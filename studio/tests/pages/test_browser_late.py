@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, Route, expect
+import pytest
+from playwright.sync_api import Page, Response, Route, expect
 
 from fairask_studio import Study
 from fairask_studio.events import SKIP
@@ -348,3 +349,25 @@ def test_what_stands_below_late_content_appears_with_it(
             else:
                 expect(page.locator(below)).to_be_visible()
         expect(page.locator("#known-title")).to_be_in_viewport()
+
+
+def test_what_a_busy_server_left_out_is_asked_for_again(
+    make: Callable[..., Study], new_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make()
+    rows = study.ask(5, "ada")
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/people")
+        expect(page.locator("#people")).to_contain_text("Nobody yet")
+        monkeypatch.setattr("fairask_studio.pages.desk._SLOW", -1.0)
+        monkeypatch.setattr("fairask_studio.pages.desk._TIMES", 1e12)
+        with page.expect_response(_is_late, timeout=60_000):
+            study.tell(rows, ["good"] * 5, "ada")
+        expect(page.locator("#people")).to_contain_text("Nobody yet")
+        monkeypatch.setattr("fairask_studio.pages.desk._TIMES", 0.0)  # nothing else happens
+        expect(page.locator("#people td").filter(has_text="ada")).to_be_visible()
+
+
+def _is_late(response: Response) -> bool:
+    return "people/figures" in response.url and "x-late" in response.headers

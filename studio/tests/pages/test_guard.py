@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 import httpx2 as httpx
 import psutil
 import pytest
+from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
 from fairask_studio import Study, StudyError
@@ -21,6 +22,7 @@ from fairask_studio.pages import create_app, guard
 from fairask_studio.pages.desk import Desk
 from fairask_studio.pages.guard import Limits, TimedProtocol
 from fairask_studio.pages.rows import RowQuery, grid_page
+from studio.tests.pages.conftest import signed
 from studio.tests.pages.serving import serving
 from studio.tests.study.postgres import running
 
@@ -213,10 +215,7 @@ def test_a_page_of_rows_is_counted_and_only_that_page_is_described(make: Make) -
     assert [row["row"] for row in page["rows"]] == rows[:20][::-1][5:9]
 
 
-def test_the_same_question_is_answered_once_while_nothing_happens(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fairask_studio.pages.desk._SLOW", 60.0)  # however busy the machine is
+def test_the_same_question_is_answered_once_while_nothing_happens(make: Make) -> None:
     study = make()
     desk, asked = Desk(study), []
 
@@ -229,8 +228,32 @@ def test_the_same_question_is_answered_once_while_nothing_happens(
         assert len({pool.submit(desk.ask, question).result() for _ in range(8)}) == 1
     assert len(asked) == 1
     study.draw(5)
-    assert desk.ask(question) == study.state().last
+    assert desk.ask(question) == (study.state().last, False)
     assert len(asked) == 2
+
+
+def test_a_slow_answer_may_lack_labels_and_nothing_else(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairask_studio.pages.desk._SLOW", -1.0)
+    monkeypatch.setattr("fairask_studio.pages.desk._TIMES", 1e12)
+    study = make()
+    rows = study.ask(5, "ada")
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        signed(client)
+
+        def labels() -> tuple[int, bool]:
+            found = client.get("/api/status")
+            return found.json()["labels"], "x-late" in found.headers
+
+        assert labels() == (0, False)
+        study.tell(rows[:2], ["good", "bad"], "ada")
+        assert labels() == (0, True)
+        study.correct(rows[0], "bad", "ada", decide=True)  # whoever decides sees it at once
+        assert labels() == (2, False)
+        study.tell(rows[2:], ["good"] * 3, "ada")
+        assert labels() == (2, True)
+        with pytest.raises(StudyError, match="no model to audit"):
+            client.app.state.desk.do(Study.start_audit, 5, "ada")  # type: ignore[attr-defined]
+        assert labels() == (5, False)
 
 
 @pytest.mark.slow
@@ -238,13 +261,13 @@ def test_the_desk_of_its_own_process_answers_refuses_and_survives_a_kill(make: M
     study = make()
     desk = Desk(study, apart=True)
     try:
-        assert desk.ask(Study.status)["labels"] == 0
+        assert desk.ask(Study.status)[0]["labels"] == 0
         with pytest.raises(StudyError, match="no model to audit"):
             desk.do(Study.start_audit, 5, "ada")
         assert desk._pool is not None
         for process in (desk._pool._processes or {}).values():
             process.kill()
         study.draw(5)
-        assert desk.ask(Study.status)["open"] == 5
+        assert desk.ask(Study.status)[0]["open"] == 5
     finally:
         desk.close()

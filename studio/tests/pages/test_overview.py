@@ -244,7 +244,6 @@ def test_the_story_of_a_study_moves_with_its_labels(study: Study, client: TestCl
     rows = study.ask(60, "ada")
     study.tell(rows, [LABELS[row] for row in rows], "ada")
     study.refit()
-    client.app.state.desk = Desk(study)  # type: ignore[attr-defined]  # slow answers are given again for a while
     found = client.get("/api/story").json()
     assert study.status()["advice"]["case"] not in ("begin", "early")
     assert found["next"]["page"] != "label"

@@ -20,7 +20,7 @@ from fairask_studio.estimates import positive_probability
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict, study_of
-from fairask_studio.pages.desk import desk_of
+from fairask_studio.pages.desk import ask, desk_of
 
 
 class AuditSize(Strict):
@@ -35,13 +35,13 @@ router = APIRouter(tags=["certificate"])
 @router.get("/certificates")
 def all_certificates(request: Request, me: Me) -> Document:
     """All certificates, latest first, and the model that is the study's now."""
-    return desk_of(request).ask(certificates)
+    return ask(request, certificates)
 
 
 @router.get("/audit")
 def budgets(request: Request, me: Me) -> Document:
     """What audits of several sizes would buy, by simulation, and the size to begin with."""
-    return desk_of(request).ask(audit_budgets)
+    return ask(request, audit_budgets)
 
 
 @router.post("/audit", status_code=201)

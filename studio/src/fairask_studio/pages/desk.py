@@ -2,7 +2,8 @@
 
 An owner's page asks for numbers over all labels. That takes a second when there are 100,000. The desk answers
 in another process, gives one answer to all who ask the same, and answers a slow question again only after a
-while.
+while, unless more happened meanwhile than that people labelled. A reply that leaves out what happened last
+says so in a header, and the page asks again: it would show an old number until something else happens.
 """
 
 from __future__ import annotations
@@ -21,12 +22,37 @@ from typing import TypeVar, cast
 from fastapi import Request
 
 from fairask_studio import Study
+from fairask_studio.events import (
+    AnswerRefused,
+    AnswerWithdrawn,
+    KnownAnswered,
+    ModelFitted,
+    RowLabelled,
+    RowsDrawn,
+    RowSkipped,
+    RowsSent,
+)
 from fairask_studio.pages.processes import begin_process, process_context
 
 _T = TypeVar("_T")
 
 #: A slow answer (seconds) is given again for so many times the seconds it took.
 _SLOW, _TIMES = 0.1, 4.0
+
+#: What happens all the time while people label. Whoever decides anything else sees it at once.
+_OFTEN = frozenset(
+    one.kind
+    for one in (
+        AnswerRefused,
+        AnswerWithdrawn,
+        KnownAnswered,
+        ModelFitted,
+        RowLabelled,
+        RowsDrawn,
+        RowSkipped,
+        RowsSent,
+    )
+)
 
 _MOST_KEPT = 64
 
@@ -59,26 +85,30 @@ class Desk:
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
 
-    def ask(self, question: Callable[..., _T], *args: object) -> _T:
-        """Return the answer; one that took long may be a few seconds old."""
+    def ask(self, question: Callable[..., _T], *args: object) -> tuple[_T, bool]:
+        """Return the answer, and whether it is late: one that took long may lack labels of some seconds."""
         with self._lock:
             if len(self._known) > _MOST_KEPT:
                 self._known.clear()
             known = self._known.setdefault((question, *args), _Known())
         with known.lock:  # whoever asks the same meanwhile gets this answer
             last = self.study.state().last
-            recent = known.took > _SLOW and time.monotonic() - known.at < _TIMES * known.took
-            if known.last != last and not recent:
+            if known.last != last and not self._may_wait(known, last):
                 known.took, known.answer = self._do(question, args)
                 known.last, known.at = last, time.monotonic()
-            return cast(_T, known.answer)
+            return cast(_T, known.answer), known.last != last
+
+    def _may_wait(self, known: _Known, last: int) -> bool:
+        recent = known.took > _SLOW and time.monotonic() - known.at < _TIMES * known.took
+        return recent and all(e.kind in _OFTEN for e in self.study.store.events(known.last, last))
 
     def do(self, question: Callable[..., _T], *args: object) -> _T:
         """Call the function now. Whoever asks afterwards sees what it changed, however slow that is."""
-        answer = cast(_T, self._do(question, args)[1])
-        with self._lock:
-            self._known.clear()
-        return answer
+        try:
+            return cast(_T, self._do(question, args)[1])
+        finally:  # also what failed may have changed something
+            with self._lock:
+                self._known.clear()
 
     def _do(self, question: Callable[..., object], args: tuple[object, ...]) -> tuple[float, object]:
         if not self.apart:
@@ -107,6 +137,13 @@ def desk_of(request: Request) -> Desk:
     """Return the app's desk."""
     desk: Desk = request.app.state.desk
     return desk
+
+
+def ask(request: Request, question: Callable[..., _T], *args: object) -> _T:
+    """Answer a page; the guard says in a header when the answer is late."""
+    answer, late = desk_of(request).ask(question, *args)
+    request.state.late = late
+    return answer
 
 
 _OPENED: list[Study] = []

@@ -110,10 +110,14 @@ class Guard:
             await self.app(scope, receive, send)
             return
 
+        state = scope.setdefault("state", {})
+
         async def guarded_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
+                if state.get("late"):
+                    headers["x-late"] = "1"
                 if not headers.get("content-type", "").startswith(_NO_DOCUMENTS):
                     headers.update(_OF_DOCUMENTS)
                 if "cache-control" not in headers:

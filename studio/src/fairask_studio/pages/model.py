@@ -18,7 +18,7 @@ from fairask_studio.columns import ColumnInfo, learned_columns
 from fairask_studio.estimates import errors_by_group
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
-from fairask_studio.pages.desk import desk_of
+from fairask_studio.pages.desk import ask, desk_of
 from fairask_studio.pages.label import card
 
 router = APIRouter(tags=["owning"])
@@ -27,13 +27,13 @@ router = APIRouter(tags=["owning"])
 @router.get("/model/details")
 def details(request: Request, me: Me) -> Document:
     """Return members and thresholds, what the model looks at, rows near a threshold, errors by group."""
-    return {"found": desk_of(request).ask(model_details)}
+    return {"found": ask(request, model_details)}
 
 
 @router.get("/model")
 def model(request: Request, me: Me) -> Document:
     """Return the study's model: round, digest, members with their weights, and the history of rounds."""
-    return desk_of(request).ask(model_members)
+    return ask(request, model_members)
 
 
 @router.post("/model", status_code=201)

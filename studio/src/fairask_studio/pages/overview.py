@@ -21,7 +21,7 @@ from fairask_studio.events import Document, now
 from fairask_studio.gold import gold_figures
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import study_of
-from fairask_studio.pages.desk import desk_of
+from fairask_studio.pages.desk import ask
 
 router = APIRouter(tags=["owning"])
 
@@ -217,13 +217,13 @@ def proxies(study: Study) -> list[Document]:
 @router.get("/proxies")
 def proxy_warnings(request: Request, me: Me) -> list[Document]:
     """Return the columns shown to annotators from which the hidden group can be told."""
-    return desk_of(request).ask(proxies)
+    return ask(request, proxies)
 
 
 @router.get("/story")
 def get_story(request: Request, me: Me) -> Document:
     """Return where the study stands in words, its steps and the next one, pace and disagreements."""
-    return desk_of(request).ask(story)
+    return ask(request, story)
 
 
 _GIST = ("row", "label", "note", "labels", "batch", "round", "size", "what", "name", "link", "reason", "text")
@@ -242,7 +242,7 @@ def status(request: Request, response: Response, me: Me) -> Document:
 
     if request.headers.get("if-none-match") == tag(study.state().last):
         raise HTTPException(304, headers={"ETag": tag(study.state().last)})
-    found = desk_of(request).ask(Study.status)
+    found = ask(request, Study.status)
     response.headers["ETag"] = tag(found["last_event"])  # what is shown may be some seconds old
     return {**found, "busy": busy, "error": error}
 

@@ -17,7 +17,7 @@ from fairask_studio.events import SKIP, Document, end_of_day, now
 from fairask_studio.gold import crew_label_errors, gold_figures
 from fairask_studio.pages.access import Me, access_of
 from fairask_studio.pages.api import Strict, Text, study_of
-from fairask_studio.pages.desk import desk_of
+from fairask_studio.pages.desk import ask, desk_of
 from fairask_studio.state import pace_of
 from fairask_studio.store.people import ROLES, Person
 
@@ -224,7 +224,7 @@ def _figures(
 @router.get("/people/figures")
 def figures(request: Request, me: Me) -> list[Document]:
     """Return pace, agreement and share of positives per group of each person."""
-    return desk_of(request).ask(people_figures)
+    return ask(request, people_figures)
 
 
 def people_errors(study: Study) -> Document:
@@ -258,7 +258,7 @@ def people_errors(study: Study) -> Document:
 @router.get("/people/errors")
 def errors(request: Request, me: Me) -> Document:
     """Return how often each person errs, by group and right answer, and who should be looked at."""
-    return desk_of(request).ask(people_errors)
+    return ask(request, people_errors)
 
 
 class MoreOpinions(Strict):

@@ -23,7 +23,7 @@ from fairask_studio.exports import OF_ROW, RowValue
 from fairask_studio.files import check_told, read_labels
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, file_of, study_of
-from fairask_studio.pages.desk import desk_of
+from fairask_studio.pages.desk import ask, desk_of
 from fairask_studio.pages.label import Card, CardField, NewLabel, card, fields_of
 from fairask_studio.pages.settings import known_dict
 from fairask_studio.state import Answer, State
@@ -81,7 +81,7 @@ class RowQuery(BaseModel):
 @router.get("/rows")
 def rows(request: Request, me: Me, wanted: Annotated[RowQuery, Query()]) -> Document:
     """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely."""
-    return desk_of(request).ask(grid_page, wanted)
+    return ask(request, grid_page, wanted)
 
 
 @router.get("/rows/{row}")

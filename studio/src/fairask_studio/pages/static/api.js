@@ -12,6 +12,14 @@ export class ApiError extends Error {
   }
 }
 
+// Whether a reply since the last call of this left out what happened last: slow questions are answered now and then.
+let late = false;
+export function wasLate() {
+  const found = late;
+  late = false;
+  return found;
+}
+
 // Milliseconds for which an answer is awaited: a connection that is gone says nothing. Owners ask what takes minutes.
 const LONGEST = document.body.classList.contains("view-label") ? 20_000 : 150_000;
 
@@ -25,6 +33,7 @@ export async function call(method, path, body, headers = {}) {
       signal: body instanceof Blob ? undefined : AbortSignal.timeout(LONGEST),
     });
     if (response.status === 304) return { unchanged: true };
+    late ||= response.headers.has("x-late");
     data = await response.json().catch((error) => { if (response.ok) throw error; return {}; });
   } catch {
     throw new ApiError(0, "The server cannot be reached.", "away");
