@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 from playwright.sync_api import Page, Response, Route, expect
 
 from fairask_studio import Study
-from fairask_studio.events import SKIP
+from fairask_studio.events import SKIP, Document
 from fairask_studio.pages import create_app
 from fairask_studio.pages.home import create_home
+from fairask_studio.pages.people import people_figures
 from studio.tests.pages.browsing import browser, look, new_page, serious, shown_row, violations
 from studio.tests.pages.serving import serving
 from studio.tests.pages.test_cards import PNG, calls, comments, with_media
@@ -351,17 +353,52 @@ def test_what_stands_below_late_content_appears_with_it(
         expect(page.locator("#known-title")).to_be_in_viewport()
 
 
+def test_rows_that_come_late_do_not_move_under_somebody_who_has_begun_to_read(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    rows = study.ask(5, "ada")
+    study.tell(rows[:3], ["good"] * 3, "ada")
+    held: list[Route] = []
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.route("**/api/rows?*", lambda route: held.append(route) if told else route.fallback())
+        told = False
+        page.goto(f"{url}/rows?view=answered")
+        expect(page.locator("#page")).to_have_text("1 to 3 of 3")
+        told = True
+        study.tell(rows[3:], ["bad"] * 2, "ada")
+        while not held:
+            page.wait_for_timeout(50)
+        more = page.get_by_role("button", name=f"Open row {rows[0]}")
+        more.focus()
+        told = False
+        with page.expect_response("**/api/rows?*", timeout=60_000):
+            held[0].continue_()
+        page.wait_for_timeout(300)
+        expect(page.locator("#page")).to_have_text("1 to 3 of 3")
+        expect(more).to_be_focused()
+        page.locator("h1").click()
+        study.skip(study.ask(1, "ada"), "ada")
+        expect(page.locator("#page")).to_have_text("1 to 5 of 5")
+
+
 def test_what_a_busy_server_left_out_is_asked_for_again(
     make: Callable[..., Study], new_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def slowly(study: Study) -> list[Document]:
+        time.sleep(1.5)
+        return people_figures(study)
+
+    monkeypatch.setattr("fairask_studio.pages.people.people_figures", slowly)
+    monkeypatch.setattr("fairask_studio.pages.desk._SLOW", 1.0)  # the status is quick
+    monkeypatch.setattr("fairask_studio.pages.desk._TIMES", 1e12)
     study = make()
     rows = study.ask(5, "ada")
     with serving(create_app(study, train=False)) as url:
         page = new_page()
         page.goto(f"{url}/people")
         expect(page.locator("#people")).to_contain_text("Nobody yet")
-        monkeypatch.setattr("fairask_studio.pages.desk._SLOW", -1.0)
-        monkeypatch.setattr("fairask_studio.pages.desk._TIMES", 1e12)
         with page.expect_response(_is_late, timeout=60_000):
             study.tell(rows, ["good"] * 5, "ada")
         expect(page.locator("#people")).to_contain_text("Nobody yet")

@@ -15,6 +15,7 @@ let shown = []; // rows of the page
 let total = 0; // rows of all pages
 let open = null; // row number in the side panel
 let wanted = 0;
+let came = 0; // the load that came last
 
 const STATES = { labelled: "answered", asked: "waits for an answer", skipped: "skipped", "not drawn": "not drawn" };
 const none = (words) => el("span", { class: "missing" }, words);
@@ -111,11 +112,18 @@ function tabs(counts) {
   for (const node of document.querySelectorAll("[data-of]")) node.hidden = node.dataset.of !== view;
 }
 
-async function load() {
+// Rows do not move under somebody who reads on another page, is in the table or has one open.
+const reading = () => offset > 0 || open !== null || $("import-box")?.open || document.querySelector(".scroll").contains(document.activeElement);
+
+// Unasked: because something has happened, and not for whoever looks at the page.
+async function load(unasked = false) {
+  const instead = came !== wanted; // of a load that somebody waits for
   const turn = (wanted += 1);
   try {
     const found = await get(`/rows?${query()}`);
     if (turn !== wanted) return; // another search was begun
+    came = turn;
+    if (unasked && !instead && reading()) return; // somebody has begun to read meanwhile
     if (looking) {
       view = ["inbox", "answered"].find((name) => found.counts[name]) ?? "drawn";
       looking = false;
@@ -337,7 +345,5 @@ follow(async (status, first) => {
     $("fold").open = filtered() || (view !== "inbox" && matchMedia("(min-width: 50rem)").matches); // rows on the first screen
     if (/^#\d+$/.test(location.hash)) show(Number(location.hash.slice(1)), false);
   }
-  // Rows do not move under somebody who reads on another page, is in the table or has one open.
-  const reading = offset > 0 || open !== null || $("import-box")?.open || document.querySelector(".scroll").contains(document.activeElement);
-  if (first || !reading) await load();
+  if (first || !reading()) await load(!first);
 });
